@@ -1,0 +1,89 @@
+"""What lockgrid remembers between runs, in one SQLite file: project pages for minutes, METADATA for ever.
+
+Losing the cache loses time and nothing else, so a broken file is thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import platformdirs
+
+# Raised when what is kept, or how it is made, changes.
+_SCHEMA = 1
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """``$LOCKGRID_CACHE_DIR``, or the platform's place for caches."""
+    chosen = environ.get("LOCKGRID_CACHE_DIR")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("lockgrid", appauthor=False))
+
+
+class Cache:
+    """Values by ``(kind, key)``, each with the time at which it was put, in seconds since the epoch.
+
+    Where the folder cannot be written the cache holds nothing, and everything is fetched anew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._connection: sqlite3.Connection | None = None
+        path = folder / f"cache-{_SCHEMA}.sqlite3"
+        for _ in range(2):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                connection = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = off")
+                connection.execute(
+                    "create table if not exists entries "
+                    "(kind text, key text, put real, value blob, primary key (kind, key)) without rowid"
+                )
+                self._connection = connection
+                return
+            except sqlite3.DatabaseError:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            except OSError:
+                return
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def get(self, kind: str, keys: Iterable[str], *, newer_than: float = 0.0) -> dict[str, bytes]:
+        """The values that are there and were put after ``newer_than``."""
+        found: dict[str, bytes] = {}
+        if self._connection is None:
+            return found
+        wanted = list(dict.fromkeys(keys))
+        with contextlib.suppress(sqlite3.DatabaseError):
+            for chunk in _chunks(wanted, 500):
+                marks = ",".join("?" * len(chunk))
+                rows = self._connection.execute(
+                    f"select key, value from entries where kind = ? and put > ? and key in ({marks})",  # noqa: S608
+                    (kind, newer_than, *chunk),
+                )
+                found.update(dict(rows))
+        return found
+
+    def put(self, kind: str, values: Mapping[str, bytes], *, now: float) -> None:
+        """Keep the values; a full disk or a locked file is no error."""
+        if self._connection is None or not values:
+            return
+        with contextlib.suppress(sqlite3.DatabaseError):
+            self._connection.execute("begin immediate")
+            self._connection.executemany(
+                "insert or replace into entries values (?, ?, ?, ?)",
+                [(kind, key, now, value) for key, value in values.items()],
+            )
+            self._connection.execute("commit")
+
+
+def _chunks(items: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,155 @@
+"""The index: pages and METADATA, many at a time, each fetched once and cached for as long as it is true."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+from lockgrid.adapters import pages, wheel
+from lockgrid.adapters.cache import Cache
+from lockgrid.adapters.http import Http, page_url
+from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig
+from lockgrid.errors import ToolError
+from lockgrid.model.index import DistMetadata, IndexFile, Page
+
+T = TypeVar("T")
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+#: Told how many of how many are done.
+Advance = Callable[[int, int], None]
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Progress for nobody."""
+
+
+class Index:
+    """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it."""
+
+    def __init__(self, config: UvConfig, cache: Cache, environ: Mapping[str, str], clock: Callable[[], float]) -> None:
+        self._sources = [source for source in config.indexes if not source.explicit]
+        self._cache = cache
+        self._clock = clock
+        self._runner = asyncio.Runner()
+        self._http = self._runner.run(self._open(config, environ))
+
+    @staticmethod
+    async def _open(config: UvConfig, environ: Mapping[str, str]) -> Http:
+        return Http(config, environ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._runner.run(self._http.__aexit__(kind, error, trace))
+        self._runner.close()
+
+    def pages(self, names: Iterable[str], advance: Advance = _silent) -> dict[str, Page]:
+        """The pages of the projects (normalised names); a project that no index has gets a ``missing`` page.
+
+        Raises ``ToolError`` when an index fails: failing is not the same as not having a project.
+        """
+        wanted = sorted(set(names))
+        fresh = self._clock() - PAGE_SECONDS
+        prefix = " ".join(source.url for source in self._sources)
+        cached = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
+        found = {key.rpartition(" ")[2]: pages.decode_page(value) for key, value in cached.items()}
+        rest = [name for name in wanted if name not in found]
+        if rest:
+            fetched = self._runner.run(_gather([self._page(name) for name in rest], advance))
+            now = self._clock()
+            self._cache.put("page", {f"{prefix} {page.name}": pages.encode_page(page) for page in fetched}, now=now)
+            found |= {page.name: page for page in fetched}
+        return found
+
+    async def _page(self, name: str) -> Page:
+        for source in self._sources:
+            page = await self._page_at(source, name)
+            if not page.missing:
+                return page
+        return Page(name=name, missing=True)
+
+    async def _page_at(self, source: IndexSource, name: str) -> Page:
+        url = page_url(source, name)
+        response = await self._http.get(url, headers={"Accept": pages.ACCEPT}, accept=(200, 404))
+        if response.status_code == 404:
+            return Page(name=name, missing=True)
+        return pages.parse_page(name, str(response.url), response.headers.get("content-type", ""), response.content)
+
+    def metadata(self, files: Iterable[IndexFile], advance: Advance = _silent) -> dict[str, DistMetadata]:
+        """The METADATA of wheels, by the sha256 of each. Cached for ever: a hash never means other bytes.
+
+        Raises ``HashMismatchError`` or ``ToolError``, naming the file.
+        """
+        wanted = {file.sha256: file for file in files}
+        cached = self._cache.get("metadata", wanted)
+        found = {key: wheel.decode_metadata(value) for key, value in cached.items()}
+        rest = [file for key, file in sorted(wanted.items()) if key not in found]
+        if rest:
+            fetched = self._runner.run(_gather([self._metadata(file) for file in rest], advance))
+            new = dict(zip((file.sha256 for file in rest), fetched, strict=True))
+            encoded = {key: wheel.encode_metadata(value) for key, value in new.items()}
+            self._cache.put("metadata", encoded, now=self._clock())
+            found |= new
+        return found
+
+    async def _metadata(self, file: IndexFile) -> DistMetadata:
+        if file.metadata_sha256:
+            response = await self._http.get(f"{file.url}.metadata")
+            data = wheel.check_metadata_hash(file, response.content)
+        else:
+            data = await wheel.read_metadata(file, lambda start, end: self._range(file.url, start, end))
+        return wheel.parse_metadata(file, data)
+
+    async def _range(self, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
+        """``[start, end)`` of a file, or its last ``-start`` bytes: where the answer begins, it, and the file's size."""
+        if start == 0 and end is None:
+            response = await self._http.get(url)
+            return 0, response.content, len(response.content)
+        span = f"bytes={start}" if start < 0 else f"bytes={start}-{'' if end is None else end - 1}"
+        response = await self._http.get(url, headers={"Range": span, "Accept-Encoding": "identity"}, accept=(200, 206, 416))
+        if response.status_code == 416:  # shorter than the tail that was asked for
+            return await self._range(url, 0, None)
+        if response.status_code == 200:
+            return 0, response.content, len(response.content)
+        match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
+        if match is None or int(match[2]) - int(match[1]) + 1 != len(response.content):
+            raise ToolError("the index answered a range request with a wrong range", where=url.rpartition("/")[2])
+        return int(match[1]), response.content, int(match[3])
+
+    def download(self, file: IndexFile) -> bytes:
+        """A whole file, checked against its sha256."""
+        response = self._runner.run(self._http.get(file.url))
+        wheel.check_hash(file, response.content)
+        return response.content
+
+
+async def _gather(jobs: list[Awaitable[T]], advance: Advance) -> list[T]:
+    """Run all jobs, telling of each that ends; the first error stops the rest."""
+    total = len(jobs)
+    done = 0
+
+    async def one(job: Awaitable[T]) -> T:
+        nonlocal done
+        result = await job
+        done += 1
+        advance(done, total)
+        return result
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(job)) for job in jobs]
+    except* Exception as errors:
+        raise _first(errors) from None
+    return [task.result() for task in tasks]
+
+
+def _first(group: BaseExceptionGroup[Exception]) -> Exception:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -1,0 +1,186 @@
+"""The project's files: read, and replaced all together or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from lockgrid.errors import InputError, Problem, ToolError
+
+_WAIT_SECONDS = 120.0
+
+
+class Store:
+    """Files of the project in ``root``, by relative path with ``/``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, None when there is none. Raises ``InputError`` when it cannot be read."""
+        try:
+            # newline="": line endings are part of what a digest covers.
+            with (self.root / path).open(encoding="utf-8", newline="") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError([Problem(file=path, what=f"cannot be read: {error}")]) from error
+
+    def read_environments(self) -> dict[str, str]:
+        """The texts of ``envs/*.toml`` by path. Raises ``InputError`` when there is no ``envs/`` here."""
+        folder = self.root / "envs"
+        if not folder.is_dir():
+            raise InputError(
+                [Problem(file="envs", what=f"there is no such folder in {self.root}")],
+                next_step="run lockgrid where envs/ is, or name that folder with --project",
+            )
+        texts = {}
+        for path in sorted(folder.glob("*.toml")):
+            relative = f"envs/{path.name}"
+            text = self.read(relative)
+            if text is not None:
+                texts[relative] = text.replace("\r\n", "\n")
+        return texts
+
+    def lockfiles(self) -> list[str]:
+        """The paths below ``locks/`` of every ``.txt`` file, sorted (``tosa/linux-x86_64.txt``)."""
+        folder = self.root / "locks"
+        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.txt"))
+
+    @contextmanager
+    def exclusive(self, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
+        """Hold the project for one writer; a second run waits. The system frees it when a run dies.
+
+        The lock is a file in the cache, named after the project, so nothing is left in the repository.
+        """
+        name = sha256(str(self.root.resolve()).encode()).hexdigest()[:16]
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(cache / f"{name}.lock")
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                say("another lockgrid works in this project; waiting for it")
+                lock.acquire(timeout=_WAIT_SECONDS)
+        except Timeout as error:
+            raise ToolError(
+                f"another lockgrid has worked in this project for {_WAIT_SECONDS:.0f} s",
+                where=str(self.root),
+                next_step="wait until it ends, or end it",
+            ) from error
+        except OSError as error:
+            raise ToolError(
+                f"the cache cannot be written: {error}", next_step="set LOCKGRID_CACHE_DIR to a folder that can"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def replace(self, texts: Mapping[str, str], remove: Mapping[str, None] | tuple[str, ...] = ()) -> None:
+        """Write ``texts`` and remove ``remove``: all of it or, on any error, nothing.
+
+        Every text is written beside its place and synced before the first is renamed; an interrupt waits
+        until the renames are done; a failed rename puts back what was there. Raises ``ToolError``.
+        """
+        staged: dict[str, Path] = {}
+        try:
+            try:
+                self._check_writable([*texts, *remove])
+                for path, text in texts.items():
+                    staged[path] = _write_beside(self.root / path, text)
+            except OSError as error:
+                raise ToolError(
+                    f"cannot write: {error.strerror or error}",
+                    where=str(error.filename or self.root),
+                    next_step="nothing was changed; free space or set permissions, then run again",
+                ) from error
+            with _uninterrupted():
+                self._commit(staged, tuple(remove))
+        finally:
+            for path in staged.values():
+                with suppress(OSError):
+                    path.unlink()
+
+    def _check_writable(self, paths: list[str]) -> None:
+        """A folder that refuses new names would fail only in the middle of the renames."""
+        for path in paths:
+            folder = (self.root / path).parent
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(13, "the folder is read-only", str(folder))
+
+    def _commit(self, staged: dict[str, Path], remove: tuple[str, ...]) -> None:
+        before: dict[Path, bytes | None] = {}
+        try:
+            for path, temporary in staged.items():
+                final = self.root / path
+                before[final] = final.read_bytes() if final.exists() else None
+                temporary.replace(final)
+            for path in remove:
+                final = self.root / path
+                before[final] = final.read_bytes() if final.exists() else None
+                final.unlink(missing_ok=True)
+                with suppress(OSError):
+                    final.parent.rmdir()
+        except OSError as error:
+            for final, content in before.items():
+                with suppress(OSError):
+                    if content is None:
+                        final.unlink(missing_ok=True)
+                    else:
+                        final.write_bytes(content)
+            raise ToolError(
+                f"cannot write: {error.strerror or error}",
+                where=str(error.filename or self.root),
+                next_step="the files were put back as they were; set permissions, then run again",
+            ) from error
+
+
+def _write_beside(final: Path, text: str) -> Path:
+    """A synced temporary file in the same folder, with the permissions of the file that it will replace."""
+    handle, name = tempfile.mkstemp(prefix=f".{final.name}.", suffix=".new", dir=final.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if final.exists():
+            shutil.copymode(final, temporary)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C and TERM until the block is over. Only the main thread gets signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda n, _f: caught.append(n)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in caught:
+        signal.raise_signal(number)

@@ -1,0 +1,271 @@
+"""The only place that runs uv: to lock, to export, to say which index it would use by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import tomlkit
+
+from lockgrid.adapters.cache import Cache
+from lockgrid.adapters.uvconfig import CACHE_CONTROL, IndexSource, UvConfig, uv_environment
+from lockgrid.errors import ToolError
+from lockgrid.model.index import DistMetadata
+
+#: The oldest uv whose lock and pylock export were tried with lockgrid.
+OLDEST_UV = (0, 11, 0)
+_LIMIT_SECONDS = 900.0
+_INSTALL = "install it with `pip install -U uv`"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one uv run came to: its exit code, what it printed, what it said."""
+
+    code: int
+    out: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A resolution: a folder with a ``uv.lock`` that ``export`` reads."""
+
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class NoSolution:
+    """uv found the requirements unsatisfiable, and its explanation."""
+
+    explanation: str
+
+
+def find_uv(environ: Mapping[str, str]) -> str:
+    """The uv to run: ``$LOCKGRID_UV``, the one installed beside lockgrid, or the first on PATH.
+
+    Raises ``ToolError`` when there is none.
+    """
+    if chosen := environ.get("LOCKGRID_UV"):
+        if not shutil.which(chosen):
+            raise ToolError(f"LOCKGRID_UV names {chosen}, which cannot be run", next_step="correct or unset it")
+        return chosen
+    beside = Path(sys.executable).parent / ("uv.exe" if os.name == "nt" else "uv")
+    found = str(beside) if beside.is_file() else shutil.which("uv", path=environ.get("PATH"))
+    if not found:
+        raise ToolError("uv was not found", next_step=_INSTALL)
+    return found
+
+
+class Uv:
+    """uv with one configuration, in a folder of its own that is removed at the end.
+
+    ``indexes`` are as uv is told them: with lockgrid's cache rules, uv's own default included.
+    """
+
+    def __init__(self, binary: str, config: UvConfig, environ: Mapping[str, str], cache: Cache, now: float) -> None:
+        self._binary = binary
+        self._environ = uv_environment(environ)
+        self._running: set[subprocess.Popen[str]] = set()
+        self._guard = threading.Lock()
+        self._stopped = False
+        self._scratch = Path(tempfile.mkdtemp(prefix="lockgrid-"))
+        self._count = 0
+        self.version = self._check_version()
+        self.config = config if config.default else self._with_default(config, cache, now)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def stop(self) -> None:
+        """End every uv that still runs, with its children."""
+        with self._guard:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            _end(process)
+
+    def lock(self, project: str, settings: Mapping[str, object], preferences: str = "") -> Resolved | NoSolution:
+        """Lock the ``pyproject.toml`` text ``project`` under ``settings`` (keys of ``uv.toml``).
+
+        ``preferences`` is the text of a ``uv.lock`` whose versions are kept where they can be. Raises
+        ``ToolError`` when uv fails for another reason than the requirements.
+        """
+        with self._guard:
+            self._count += 1
+            folder = self._scratch / f"lock-{self._count}"
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(project, encoding="utf-8")
+        (folder / "settings.toml").write_text(self._settings(settings), encoding="utf-8")
+        if preferences:
+            (folder / "uv.lock").write_text(preferences, encoding="utf-8")
+        outcome = self._run(["lock", "--python", sys.executable], folder)
+        if outcome.code == 0:
+            return Resolved(folder)
+        if "No solution found" in outcome.said:
+            return NoSolution(explain_failure(outcome.said))
+        raise _failed("lock", outcome)
+
+    def export(self, resolved: Resolved, extra: str) -> str:
+        """The ``pylock.toml`` text (PEP 751) of one extra of a resolution."""
+        words = ["export", "--frozen", "--quiet", "--no-emit-project", "--no-header", "--format", "pylock.toml"]
+        outcome = self._run([*words, "--extra", extra], resolved.folder)
+        if outcome.code != 0:
+            raise _failed("export", outcome)
+        return outcome.out
+
+    def sdist_metadata(self, resolved: Resolved, name: str, version: str) -> DistMetadata:
+        """What a sdist requires, as uv learnt it for this resolution (from its static metadata or a build)."""
+        data = tomllib.loads((resolved.folder / "uv.lock").read_text(encoding="utf-8"))
+        for package in data.get("package", ()):
+            if package["name"] == name and package.get("version") == version:
+                return _locked_metadata(package)
+        raise ToolError(f"uv.lock does not hold {name}=={version}, which uv exported", next_step="report this")
+
+    def _settings(self, settings: Mapping[str, object]) -> str:
+        document: dict[str, Any] = {**self.config.network, **settings}
+        document["index"] = [_index_table(source) for source in self.config.indexes]
+        return tomlkit.dumps(document)
+
+    def _run(self, words: list[str], folder: Path | None = None) -> Outcome:
+        command = [self._binary, *words, "--color", "never"]
+        if folder is not None:
+            command += ["--config-file", str(folder / "settings.toml"), "--directory", str(folder)]
+        with self._guard:
+            if self._stopped:
+                raise ToolError("uv was stopped")
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=self._environ,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    start_new_session=os.name != "nt",
+                )
+            except OSError as error:
+                raise ToolError(f"uv cannot be run: {error}", next_step=_INSTALL) from error
+            self._running.add(process)
+        try:
+            out, said = process.communicate(timeout=_LIMIT_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise ToolError(
+                f"uv {words[0]} took more than {_LIMIT_SECONDS:.0f} s and was ended",
+                next_step="check the network; narrow the requirements",
+            ) from error
+        finally:
+            _end(process)
+            with self._guard:
+                self._running.discard(process)
+        return Outcome(process.returncode, out, said)
+
+    def _check_version(self) -> str:
+        outcome = self._run(["--version"])
+        match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", outcome.out)
+        if outcome.code != 0 or match is None:
+            raise ToolError(f"{self._binary} does not say what version of uv it is", next_step=_INSTALL)
+        version = tuple(int(part) for part in match.groups())
+        if version < OLDEST_UV:
+            oldest = ".".join(str(part) for part in OLDEST_UV)
+            raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=_INSTALL)
+        return match[0][3:]
+
+    def _with_default(self, config: UvConfig, cache: Cache, now: float) -> UvConfig:
+        """Ask uv for its built-in default index: no file of lockgrid names one."""
+        key = f"{self._binary} {self.version}"
+        known = cache.get("default-index", [key])
+        if key in known:
+            url = known[key].decode()
+        else:
+            requirements = self._scratch / "none.in"
+            requirements.write_text("", encoding="utf-8")
+            words = ["pip", "compile", str(requirements), "--emit-index-url", "--offline", "--no-config", "--no-header"]
+            outcome = self._run(words)
+            match = re.search(r"^--index-url (\S+)$", outcome.out, re.MULTILINE)
+            if match is None:
+                raise ToolError("uv does not say which index it uses", next_step="set UV_DEFAULT_INDEX to its URL")
+            url = match[1].rstrip("/")
+            cache.put("default-index", {key: url.encode()}, now=now)
+        source = IndexSource(url=url, default=True, table={"url": url})
+        return UvConfig(indexes=(*config.indexes, source), network=config.network)
+
+
+def _locked_metadata(package: Mapping[str, Any]) -> DistMetadata:
+    lines = [_locked_requirement(entry) for entry in package.get("dependencies", ())]
+    extras = package.get("optional-dependencies", {})
+    for extra, entries in extras.items():
+        lines += [_locked_requirement(entry, extra) for entry in entries]
+    return DistMetadata(
+        name=package["name"],
+        version=package["version"],
+        requires_dist=tuple(lines),
+        provides_extra=tuple(extras),
+    )
+
+
+def _locked_requirement(entry: Mapping[str, Any], extra: str = "") -> str:
+    extras = f"[{','.join(entry['extra'])}]" if entry.get("extra") else ""
+    version = f"=={entry['version']}" if "version" in entry else ""
+    markers = [f"({entry['marker']})"] if "marker" in entry else []
+    markers += [f"extra == '{extra}'"] if extra else []
+    tail = f" ; {' and '.join(markers)}" if markers else ""
+    return f"{entry['name']}{extras}{version}{tail}"
+
+
+def _index_table(source: IndexSource) -> dict[str, Any]:
+    table: dict[str, Any] = {**source.table, "url": source.url}
+    if source.default:
+        table["default"] = True
+    table.setdefault("cache-control", CACHE_CONTROL)
+    return table
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a process with all its children; harmless when it is over."""
+    if process.poll() is not None:
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=5)
+
+
+def _failed(verb: str, outcome: Outcome) -> ToolError:
+    lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
+    return ToolError(
+        f"uv {verb} failed:\n" + "\n".join(f"    {line}" for line in lines[:25]),
+        next_step="if an index is at fault, check the network and uv's index settings",
+    )
+
+
+def explain_failure(said: str) -> str:
+    """uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
+    lines = [line.strip() for line in said.splitlines() if not line.startswith("Using CPython")]
+    kept = [line for line in lines if line and not line.startswith("hint: While the active Python")]
+    text = "\n".join(kept).replace("lockgrid-resolution", "envs")
+    return text.removeprefix("error: ")

@@ -1,0 +1,192 @@
+"""What of uv's configuration lockgrid obeys: how to reach an index, and nothing else.
+
+Sources, strongest first: the environment, the project's ``uv.toml`` or ``[tool.uv]``, the user's and the
+system's ``uv.toml`` (docs: uv, "Configuration files"). Indexes, credentials, proxies, certificates,
+timeouts and the cache are taken; everything that could change a resolution is not.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from lockgrid.errors import InputError, Problem
+
+# The keys of uv.toml that say how to reach an index (beside the indexes themselves).
+_NETWORK_KEYS = (
+    "allow-insecure-host",
+    "cache-dir",
+    "http-proxy",
+    "https-proxy",
+    "keyring-provider",
+    "native-tls",
+    "no-proxy",
+    "system-certs",
+)
+# The same as environment variables; every other UV_ variable is kept from uv.
+_NETWORK_VARIABLES = frozenset(
+    {
+        "UV_CACHE_DIR",
+        "UV_CONCURRENT_DOWNLOADS",
+        "UV_CREDENTIALS_DIR",
+        "UV_HTTP_CONNECT_TIMEOUT",
+        "UV_HTTP_RETRIES",
+        "UV_HTTP_TIMEOUT",
+        "UV_INSECURE_HOST",
+        "UV_KEYRING_PROVIDER",
+        "UV_NATIVE_TLS",
+        "UV_REQUEST_TIMEOUT",
+        "UV_SYSTEM_CERTS",
+    }
+)
+# What is true of every index of published files: a page is good for ten minutes, a file for ever.
+CACHE_CONTROL = {"api": "max-age=600", "files": "max-age=365000000, immutable"}
+PAGE_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    """One index: its URL (with credentials, if the URL holds any), its name if it has one."""
+
+    url: str
+    name: str = ""
+    default: bool = False
+    explicit: bool = False
+    username: str = ""
+    password: str = ""
+    table: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UvConfig:
+    """``indexes`` in the order in which uv asks them; ``network`` are keys for a ``uv.toml``."""
+
+    indexes: tuple[IndexSource, ...]
+    network: Mapping[str, Any]
+
+    @property
+    def default(self) -> IndexSource | None:
+        """The default index, None when nothing names one and uv's own applies."""
+        return next((index for index in self.indexes if index.default), None)
+
+
+def strip_credentials(url: str) -> str:
+    """The URL without user and password, fit for a message."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
+
+
+def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
+    """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files."""
+    tables = [] if environ.get("UV_NO_CONFIG") else _tables(project, environ)
+    indexes = _environment_indexes(environ)
+    network: dict[str, Any] = {}
+    for table in tables:
+        indexes += _table_indexes(table)
+        for key in _NETWORK_KEYS:
+            if key in table:
+                network.setdefault(key, table[key])
+    ordered: list[IndexSource] = []
+    for index in [i for i in indexes if not i.default] + [i for i in indexes if i.default][:1]:
+        if index.url not in [seen.url for seen in ordered]:
+            ordered.append(_with_credentials(index, environ))
+    return UvConfig(indexes=tuple(ordered), network=network)
+
+
+def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for uv: the machine's, less every setting that could change a result.
+
+    Indexes are left out too: they reach uv through the configuration file that lockgrid writes.
+    """
+    kept = {
+        key: value
+        for key, value in environ.items()
+        if not key.startswith(("UV_", "PIP_", "PYTHON")) and key not in ("VIRTUAL_ENV", "CONDA_PREFIX")
+    }
+    for key, value in environ.items():
+        if key in _NETWORK_VARIABLES or (key.startswith("UV_INDEX_") and key.endswith(("_USERNAME", "_PASSWORD"))):
+            kept[key] = value
+    return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+
+
+def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    if chosen := environ.get("UV_CONFIG_FILE"):
+        return [_read(Path(chosen))]
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
+    user = Path(environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or home / ".config")
+    system = [Path(part) for part in (environ.get("XDG_CONFIG_DIRS") or "").split(":") if part] or [Path("/etc/xdg")]
+    tables: list[Mapping[str, Any]] = []
+    own = project / "uv.toml"
+    manifest = project / "pyproject.toml"
+    if own.is_file():
+        tables.append(_read(own))
+    elif manifest.is_file():
+        tables.append(_read(manifest).get("tool", {}).get("uv", {}))
+    candidates = [user / "uv" / "uv.toml"]
+    candidates += [next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)]
+    tables += [_read(path) for path in candidates if path != own and path.is_file()]
+    return tables
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError([Problem(file=str(path), what=f"broken TOML: {error}")]) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(file=str(path), what=f"cannot be read: {error}")]) from error
+
+
+def _environment_indexes(environ: Mapping[str, str]) -> list[IndexSource]:
+    indexes = []
+    for word in f"{environ.get('UV_INDEX', '')} {environ.get('UV_EXTRA_INDEX_URL', '')}".split():
+        indexes.append(_named(word))
+    default = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL")
+    if default:
+        named = _named(default)
+        indexes.append(IndexSource(url=named.url, name=named.name, default=True, table=named.table))
+    return indexes
+
+
+def _named(word: str) -> IndexSource:
+    """``name=url`` or a bare URL."""
+    name, separator, url = word.partition("=")
+    if separator and "/" not in name and ":" not in name:
+        return IndexSource(url=url, name=name, table={"name": name, "url": url})
+    return IndexSource(url=word, table={"url": word})
+
+
+def _table_indexes(table: Mapping[str, Any]) -> list[IndexSource]:
+    indexes = [
+        IndexSource(
+            url=str(entry.get("url", "")),
+            name=str(entry.get("name", "")),
+            default=bool(entry.get("default", False)),
+            explicit=bool(entry.get("explicit", False)),
+            table=entry,
+        )
+        for entry in table.get("index", ())
+    ]
+    indexes += [IndexSource(url=str(url), table={"url": url}) for url in table.get("extra-index-url", ())]
+    if url := table.get("index-url"):
+        indexes.append(IndexSource(url=str(url), default=True, table={"url": url}))
+    return indexes
+
+
+def _with_credentials(index: IndexSource, environ: Mapping[str, str]) -> IndexSource:
+    """Credentials from ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``, the way uv spells the name."""
+    key = "".join(c.upper() if c.isalnum() else "_" for c in index.name)
+    return IndexSource(
+        url=index.url.rstrip("/"),
+        name=index.name,
+        default=index.default,
+        explicit=index.explicit,
+        username=environ.get(f"UV_INDEX_{key}_USERNAME", "") if key else "",
+        password=environ.get(f"UV_INDEX_{key}_PASSWORD", "") if key else "",
+        table=index.table,
+    )

@@ -1,0 +1,226 @@
+"""The ``lockgrid`` command: parse, call, print, exit code. Results on stdout, progress and errors on stderr.
+
+Modules that cost time to import are imported by the verb that needs them, so that ``--help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lockgrid import __version__
+from lockgrid.errors import InputError, LockgridError, Problem
+
+if TYPE_CHECKING:
+    from lockgrid.commands.context import Context
+
+_INTERRUPTED = 130
+_OUT_OF_DATE = 1
+
+
+def main() -> None:
+    """Run the command line; never returns normally."""
+    # Text written by strangers is printed as it is encoded, not with a traceback under LC_ALL=C.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _stopped()
+    except click.ClickException as error:
+        error.show()
+        code = InputError.exit_code
+    except KeyboardInterrupt:
+        code = _stopped()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except LockgridError as error:
+        print(_report(error), file=sys.stderr)
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stopped() -> int:
+    print("interrupted: nothing was written", file=sys.stderr)
+    return _INTERRUPTED
+
+
+def _report(error: LockgridError) -> str:
+    if isinstance(error, InputError) and len(error.problems) > 1:
+        head = f"error: {len(error.problems)} problems in the input\n"
+        body = "\n".join(f"  {problem}" for problem in error.problems)
+        return head + body + (f"\n  next: {error.next_step}" if error.next_step else "")
+    return f"error: {error}"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="lockgrid")
+@click.option(
+    "--project",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="The folder that holds envs/ and locks/. [default: this one]",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress; notes and errors only.")
+@click.pass_context
+def cli(context: click.Context, project: Path, quiet: bool) -> None:
+    """Reproducible environment lockfiles for a grid of platforms and Pythons, each cell proven.
+
+    Exit codes: 0 done or in date; 1 out of date; 2 the input is wrong; 3 unsatisfiable; 4 a tool, an index
+    or the network failed.
+    """
+    context.obj = (project, quiet)
+
+
+@contextmanager
+def _open(context: click.Context) -> Iterator[Context]:
+    from lockgrid.adapters.store import Store
+    from lockgrid.commands.context import Context as Ports
+    from lockgrid.terminal import open_progress
+
+    project, quiet = context.obj
+    progress = open_progress(quiet=quiet)
+    try:
+        yield Ports(store=Store(project), environ=os.environ, clock=time.time, progress=progress)
+    finally:
+        progress.close()
+
+
+def _json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(function)
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    click.echo(json.dumps(value, indent=2))
+
+
+def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
+    """A date (the start of that day, UTC) or an RFC 3339 time."""
+    from datetime import UTC
+
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        what = f"{value!r} is neither a date nor an RFC 3339 time"
+        hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
+        raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).replace(microsecond=0)
+
+
+@cli.command()
+@click.argument("environments", nargs=-1, metavar="[ENV]...")
+@click.option("--as-of", callback=_moment, metavar="DATE", help="Ignore files uploaded after this date or time.")
+@click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
+@click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
+@click.option("--allow-loss", is_flag=True, help="Record proven cells as unsupported where they are lost.")
+@_json_option
+@click.pass_context
+def lock(
+    context: click.Context,
+    environments: tuple[str, ...],
+    as_of: datetime | None,
+    upgrade: bool,
+    packages: tuple[str, ...],
+    allow_loss: bool,
+    as_json: bool,
+) -> None:
+    """Resolve and prove every cell, then write locks/, the extras and the README's table; or nothing."""
+    from packaging.utils import canonicalize_name
+
+    from lockgrid.commands.lock import Options
+    from lockgrid.commands.lock import lock as run
+    from lockgrid.commands.show import grid_as_json
+
+    options = Options(
+        environments=environments,
+        as_of=as_of,
+        upgrade_all=upgrade,
+        upgrade=frozenset(canonicalize_name(name) for name in packages),
+        allow_loss=allow_loss,
+    )
+    with _open(context) as ports:
+        result = run(ports, options)
+    if as_json:
+        _print_json({**grid_as_json(result.grid), "written": result.written, "removed": result.removed})
+    else:
+        from lockgrid.core.render.summary import render_summary
+
+        click.echo(render_summary(result.grid, result.written, result.removed, result.changes), nl=False)
+        print(f"done in {result.seconds:.1f} s", file=sys.stderr)
+
+
+@cli.command()
+@_json_option
+@click.pass_context
+def check(context: click.Context, as_json: bool) -> None:
+    """Offline: is locks/ what envs/ asks for, is no file edited, is every cell accounted for?"""
+    from lockgrid.commands.check import check as run
+
+    with _open(context) as ports:
+        found = run(ports)
+    if as_json:
+        _print_json([{"where": d.where, "what": d.what, "mend": d.mend} for d in found])
+    elif found:
+        for difference in found:
+            click.echo(str(difference))
+    else:
+        click.echo("in date")
+    if found:
+        context.exit(_OUT_OF_DATE)
+
+
+@cli.command()
+@_json_option
+@click.pass_context
+def show(context: click.Context, as_json: bool) -> None:
+    """The grid as a table: packages where a cell is proven, and why where it is not."""
+    from lockgrid.commands.show import grid_as_json
+    from lockgrid.commands.show import show as run
+
+    with _open(context) as ports:
+        grid = run(ports)
+    if as_json:
+        _print_json(grid_as_json(grid))
+    else:
+        from lockgrid.core.render.summary import render_grid_table
+
+        click.echo(render_grid_table(grid), nl=False)
+
+
+@cli.command()
+@click.argument("environment", metavar="ENV")
+@click.argument("platform", required=False)
+@click.argument("python", required=False)
+@_json_option
+@click.pass_context
+def explain(
+    context: click.Context, environment: str, platform: str | None, python: str | None, as_json: bool
+) -> None:
+    """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve."""
+    from lockgrid.commands.explain import explain as run
+    from lockgrid.commands.show import cell_as_json
+
+    with _open(context) as ports:
+        grid, cells = run(ports, environment, platform, python)
+    if as_json:
+        _print_json([cell_as_json(cell) for cell in cells])
+    else:
+        from lockgrid.core.render.explain import render_explanation
+
+        click.echo(render_explanation(grid, cells), nl=False)

@@ -1,0 +1,1 @@
+"""One module a verb: wires adapters and core together. Prints nothing; returns results or raises."""

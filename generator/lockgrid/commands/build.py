@@ -1,0 +1,112 @@
+"""``locks/build.txt``: the pinned build requirements of every sdist that the grid installs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from lockgrid.adapters.cache import Cache
+from lockgrid.commands.resolve import Resolver
+from lockgrid.core.prove import listed_file
+from lockgrid.core.render.requirements import BUILD, render
+from lockgrid.core.sdist import build_requirements
+from lockgrid.errors import ToolError
+from lockgrid.model.grid import LockedPin, Lockfile, Pin, ProvenCell
+from lockgrid.model.spec import Declared, Environment
+from lockgrid.model.target import Target, python_key
+
+PATH = "build.txt"
+_WHERE = "the sdists named in envs/"
+
+
+def lock_build(resolver: Resolver, cells: Iterable[ProvenCell], cache: Cache, now: float) -> str:
+    """Resolve, prove and render the build requirements of the sdists in ``cells``."""
+    targets: dict[str, dict[Target, None]] = {}
+    sdists: dict[str, Pin] = {}
+    for cell in cells:
+        for pin in cell.pins:
+            if not pin.file.is_wheel:
+                sdists[pin.file.sha256] = pin
+                targets.setdefault(pin.file.sha256, {})[cell.target] = None
+    if not sdists:
+        return render(Lockfile(environment=BUILD, platform="any", pythons=(), sdists=(), pins=()))
+    requires = _requirements(resolver, sdists, cache, now)
+    wanted = sorted({line for lines in requires.values() for line in lines})
+    used = sorted({target for found in targets.values() for target in found}, key=lambda t: t.sort_key)
+    environment = Environment(
+        name=BUILD,
+        extra=canonicalize_name(BUILD),
+        summary="",
+        file=_WHERE,
+        requires=tuple(Declared(requirement=Requirement(line), file=_WHERE, key="") for line in wanted),
+        targets=tuple(used),
+    )
+    hopeless = resolver.scan([environment])
+    solved = resolver.resolve([[environment]], hopeless)
+    asked_by = {name: sorted(f"{sdists[s].name}=={sdists[s].version}" for s in requires if name in _names(requires[s]))
+                for name in _names(wanted)}  # fmt: skip
+    return render(_assemble(solved[0].cells(BUILD), asked_by))
+
+
+def _names(lines: Iterable[str]) -> set[str]:
+    return {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def _requirements(
+    resolver: Resolver, sdists: Mapping[str, Pin], cache: Cache, now: float
+) -> dict[str, tuple[str, ...]]:
+    """By the sha256 of the sdist; read once from the archive, then from the cache for ever."""
+    known = {sha: tuple(json.loads(value)) for sha, value in cache.get("build-requires", sdists).items()}
+    for sha, pin in sdists.items():
+        if sha not in known:
+            resolver.progress.step(f"reading {pin.file.filename}")
+            file = listed_file(pin, resolver.facts)
+            known[sha] = build_requirements(file.filename, resolver.index.download(file))
+            cache.put("build-requires", {sha: json.dumps(known[sha]).encode()}, now=now)
+    return known
+
+
+def _assemble(cells: Iterable[ProvenCell], asked_by: Mapping[str, list[str]]) -> Lockfile:
+    """One file for all platforms: the hashes of every platform stand together under one pin."""
+    hashes: dict[tuple[str, str], set[str]] = {}
+    pythons: dict[tuple[str, str], set[str]] = {}
+    via: dict[tuple[str, str], set[str]] = {}
+    everything: set[str] = set()
+    for cell in cells:
+        everything.add(cell.target.python)
+        by = dict(cell.via)
+        for pin in cell.pins:
+            key = pin.name, pin.version
+            hashes.setdefault(key, set()).add(pin.file.sha256)
+            pythons.setdefault(key, set()).add(cell.target.python)
+            requirers = {name for name in by.get(pin.name, ()) if name != _WHERE}
+            via.setdefault(key, set()).update(requirers | set(asked_by.get(pin.name, ())))
+    seen: dict[tuple[str, str], str] = {}
+    for (name, version), where in pythons.items():
+        for python in where:
+            if seen.setdefault((name, python), version) != version:
+                raise ToolError(
+                    f"{name} is {version} on one platform and {seen[name, python]} on another for Python {python}",
+                    where=_WHERE,
+                    next_step="build.txt holds one version a Python; require one in the sdist's environment",
+                )
+    pins = [
+        LockedPin(
+            name=key[0],
+            version=key[1],
+            pythons=tuple(sorted(pythons[key], key=python_key)),
+            hashes=tuple(sorted(hashes[key])),
+            via=tuple(sorted(via[key])),
+        )
+        for key in sorted(hashes, key=lambda k: (k[0], python_key(min(pythons[k], key=python_key))))
+    ]
+    return Lockfile(
+        environment=BUILD,
+        platform="any",
+        pythons=tuple(sorted(everything, key=python_key)),
+        sdists=(),
+        pins=tuple(pins),
+    )

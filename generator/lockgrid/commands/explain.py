@@ -1,0 +1,29 @@
+"""``lockgrid explain``: why cells are as they are, out of the grid alone."""
+
+from __future__ import annotations
+
+from lockgrid.commands.context import Context, unknown_environment
+from lockgrid.core.schema import nearest
+from lockgrid.errors import InputError, Problem
+from lockgrid.model.grid import CellRecord, Grid
+
+
+def explain(context: Context, environment: str, platform: str | None, python: str | None) -> tuple[Grid, list[CellRecord]]:
+    """The grid, and the cells of the environment on the platform and Python (all where None).
+
+    ``platform`` and ``python`` may come in either order. Raises ``InputError`` for a name that the grid
+    does not have.
+    """
+    grid = context.require_grid()
+    if environment not in {cell.environment for cell in grid.cells}:
+        raise InputError([unknown_environment(environment, context.spec())])
+    cells = [cell for cell in grid.cells if cell.environment == environment]
+    platforms = {cell.platform for cell in cells}
+    pythons = {cell.python for cell in cells}
+    if platform in pythons or python in platforms:
+        platform, python = python, platform
+    for value, known, word in ((platform, platforms, "platform"), (python, pythons, "Python")):
+        if value is not None and value not in known:
+            what = f"{environment} has no cells for this {word}"
+            raise InputError([Problem(file="command line", key=value, what=what, hint=nearest(value, known))])
+    return grid, [c for c in cells if platform in (None, c.platform) and python in (None, c.python)]

@@ -1,0 +1,263 @@
+"""Which released files a target can install: tags, Requires-Python, yanks, upload times.
+
+A *release* is all files of one version of a project. ``Facts`` is what is known of the index so far; it
+grows while a lock runs, and everything here is a pure function of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import Version
+
+from lockgrid.core.targets import admits_python, tag_ranks
+from lockgrid.model.grid import Proof
+from lockgrid.model.index import DistMetadata, IndexFile, Page
+from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
+
+# Pythons that a wheel may name; used to tell people which ones a release covers.
+_KNOWN_PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
+
+
+@lru_cache(maxsize=None)
+def file_version(filename: str) -> Version | None:
+    """The version in a file name, None where the name follows no specification (legacy eggs, installers)."""
+    try:
+        if filename.endswith(".whl"):
+            return parse_wheel_filename(filename)[1]
+        return parse_sdist_filename(filename)[1]
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        return None
+
+
+@lru_cache(maxsize=None)
+def wheel_tags(filename: str) -> frozenset[Tag]:
+    """The tags in a wheel's file name, none for anything else (binary distribution format, PEP 427)."""
+    try:
+        return parse_wheel_filename(filename)[3]
+    except InvalidWheelFilename:
+        return frozenset()
+
+
+@lru_cache(maxsize=None)
+def wheel_rank(filename: str, target: Target) -> int | None:
+    """How well a wheel suits the target, 0 the best; None when it does not."""
+    ranks = tag_ranks(target)
+    return min((ranks[tag] for tag in wheel_tags(filename) if tag in ranks), default=None)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known of the index. ``pages`` by normalised name, ``metadata`` by the sha256 of the file."""
+
+    cutoff: datetime
+    pages: dict[str, Page] = field(default_factory=dict)
+    metadata: dict[str, DistMetadata] = field(default_factory=dict)
+    known_hashes: frozenset[str] = frozenset()
+    _releases: dict[str, dict[Version, tuple[IndexFile, ...]]] = field(default_factory=dict)
+    _files: dict[str, dict[str, IndexFile]] = field(default_factory=dict)
+    _matching: dict[tuple[str, frozenset[str]], list[Version]] = field(default_factory=dict)
+    _best: dict[tuple[str, Version, Target, bool], IndexFile | None] = field(default_factory=dict)
+
+    def file(self, name: str, filename: str) -> IndexFile | None:
+        """The file of that name on the project's page, None when it is not there."""
+        if name not in self._files:
+            self._files[name] = {file.filename: file for file in self.pages[name].files}
+        return self._files[name].get(filename)
+
+    def releases(self, name: str) -> Mapping[Version, tuple[IndexFile, ...]]:
+        """The files of the project by version; KeyError when its page is not known yet."""
+        if name not in self._releases:
+            grouped: dict[Version, list[IndexFile]] = {}
+            for file in self.pages[name].files:
+                version = file_version(file.filename)
+                if version is not None:
+                    grouped.setdefault(version, []).append(file)
+            self._releases[name] = {version: tuple(files) for version, files in grouped.items()}
+        return self._releases[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a file may not enter a cell: the proof that it fails, and the reason as the end of a sentence."""
+
+    proof: Proof
+    reason: str
+
+
+def refusal(file: IndexFile, target: Target, facts: Facts, *, sdist_allowed: bool) -> Refusal | None:
+    """Why the target may not install ``file``, None when it may. Proofs 1 to 3 as far as the index tells."""
+    if file.is_wheel:
+        if wheel_rank(file.filename, target) is None:
+            return Refusal(Proof.TAGS, f"is no wheel for {target.label}")
+    elif not sdist_allowed:
+        return Refusal(Proof.TAGS, "is a sdist that [sdists] does not name")
+    if file.requires_python:
+        try:
+            if not admits_python(file.requires_python, target):
+                return Refusal(Proof.CLOSURE, f"requires Python {file.requires_python}")
+        except InvalidSpecifier:
+            return Refusal(Proof.CLOSURE, f"has an invalid Requires-Python {file.requires_python!r}")
+    return index_refusal(file, facts)
+
+
+def index_refusal(file: IndexFile, facts: Facts) -> Refusal | None:
+    """The part of ``refusal`` that the target has no say in: proof 3, and a hash to pin."""
+    if not file.sha256:
+        return Refusal(Proof.INDEX, "has no sha256 on the index, so it cannot be pinned")
+    if file.yanked is not None:
+        reason = f": {file.yanked}" if file.yanked else ""
+        return Refusal(Proof.INDEX, f"was yanked{reason}")
+    if file.uploaded is None:
+        if file.sha256 not in facts.known_hashes:
+            return Refusal(Proof.INDEX, "has no upload time on the index, so it cannot be held to the cut-off")
+    elif file.uploaded > facts.cutoff:
+        return Refusal(Proof.INDEX, f"was uploaded at {file.uploaded:%Y-%m-%d %H:%M} UTC, after the cut-off")
+    return None
+
+
+def best_file(
+    name: str, version: Version, target: Target, facts: Facts, *, sdist_allowed: bool
+) -> IndexFile | None:
+    """The file of one release that an installer on the target would take, None when it can take none."""
+    key = (name, version, target, sdist_allowed)
+    if key not in facts._best:
+        files = facts.releases(name)[version]
+        usable = [f for f in files if refusal(f, target, facts, sdist_allowed=sdist_allowed) is None]
+        wheels = [f for f in usable if f.is_wheel]
+        if wheels:
+            best = min(wheels, key=lambda f: (wheel_rank(f.filename, target) or 0, _build_order(f), f.filename))
+        else:
+            best = usable[0] if usable else None
+        facts._best[key] = best
+    return facts._best[key]
+
+
+def _build_order(file: IndexFile) -> tuple[int, str]:
+    """Higher build tags first (PEP 427)."""
+    build = parse_wheel_filename(file.filename)[2]
+    return (-build[0], build[1]) if build else (0, "")
+
+
+def matching_versions(name: str, specifiers: frozenset[str], facts: Facts) -> list[Version]:
+    """The released versions that all specifiers admit, oldest first; pre-releases only when one names them."""
+    key = (name, specifiers)
+    if key not in facts._matching:
+        together = SpecifierSet(",".join(s for s in specifiers if s))
+        prereleases = bool(together.prereleases)
+        facts._matching[key] = sorted(v for v in facts.releases(name) if together.contains(v, prereleases=prereleases))
+    return facts._matching[key]
+
+
+def installable(
+    name: str, versions: list[Version], target: Target, facts: Facts, *, sdist_allowed: bool, enough: int
+) -> list[Version]:
+    """The newest of ``versions`` of which the target can install a file, at most ``enough`` of them."""
+    found: list[Version] = []
+    if facts.pages[name].quarantined:
+        return found
+    for version in reversed(versions):
+        if best_file(name, version, target, facts, sdist_allowed=sdist_allowed):
+            found.append(version)
+            if len(found) == enough:
+                break
+    return found
+
+
+def serving_versions(name: str, target: Target, facts: Facts, *, sdist_allowed: bool) -> tuple[str, ...]:
+    """Final releases that the target could install, whatever is required of them: the newest three."""
+    final = sorted(v for v in facts.releases(name) if not v.is_prerelease)
+    return tuple(str(v) for v in installable(name, final, target, facts, sdist_allowed=sdist_allowed, enough=3))
+
+
+def why_not(
+    name: str, versions: list[Version], target: Target, facts: Facts, *, sdist_allowed: bool
+) -> tuple[Proof, str, str]:
+    """Why the target can install none of ``versions`` (not empty): the proof, what exists, what is missing."""
+    wanted = f"a wheel for CPython {target.python} on {target.platform.label}"
+    if facts.pages[name].quarantined:
+        return Proof.INDEX, "is quarantined by the index", "a release that the index does not hold back"
+    releases = facts.releases(name)
+    refusals = [
+        refusal(file, target, facts, sdist_allowed=sdist_allowed) for version in versions for file in releases[version]
+    ]
+    # A file that came furthest tells most: one with the right tags that was yanked beats one for another machine.
+    for proof in (Proof.INDEX, Proof.CLOSURE):
+        reasons = sorted({r.reason for r in refusals if r and r.proof is proof})
+        if reasons:
+            return proof, f"{_span(versions)}{' and '.join(reasons[:3])}", wanted
+    newest = describe_release(releases[versions[-1]], target, sdist_allowed=sdist_allowed)
+    if len(versions) > 1:
+        return Proof.TAGS, f"admits {versions[0]} to {versions[-1]}, and the last of these has {newest}", wanted
+    return Proof.TAGS, f"has {newest}", wanted
+
+
+def _span(versions: list[Version]) -> str:
+    """Names the versions where there are several: the sentence so far names the requirement alone."""
+    if len(versions) == 1:
+        return ""
+    return f"admits {len(versions)} releases, {versions[0]} to {versions[-1]}, none of which serves: each "
+
+
+def describe_release(files: tuple[IndexFile, ...], target: Target, *, sdist_allowed: bool) -> str:
+    """What a release offers the target's platform: ``wheels for CPython 3.10 to 3.13 and no sdist``."""
+    wheels = [f.filename for f in files if f.is_wheel]
+    sdists = [f for f in files if not f.is_wheel]
+    tail = "no sdist"
+    if sdists:
+        tail = "a sdist" if sdist_allowed else "a sdist that [sdists] does not name"
+    if not wheels:
+        return f"no wheel and {tail}"
+    return f"{_describe_wheels(wheels, target)} and {tail}"
+
+
+def _describe_wheels(wheels: list[str], target: Target) -> str:
+    pythons = _pythons(wheels, target.platform)
+    if pythons:
+        return f"wheels for CPython {_ranges(pythons)}"
+    newer = Platform(name=target.platform.name, floor=(target.platform.floor or (0, 0))[:1] + (99,))
+    if target.platform.kind.floor_key == "macos":
+        newer = Platform(name=target.platform.name, floor=(99, 0))
+    if target.platform.floor and _pythons(wheels, newer):
+        needs = sorted({t.platform for w in wheels if wheel_rank(w, _at(newer, target)) is not None for t in wheel_tags(w)})
+        return f"wheels for {target.platform.name} only above its floor ({', '.join(needs) or 'newer systems'})"
+    others = [
+        name
+        for name, kind in PLATFORM_KINDS.items()
+        if _pythons(wheels, Platform(name=name, floor={"glibc": (2, 99), "macos": (99, 0)}.get(kind.floor_key)))
+    ]
+    return f"wheels for {', '.join(others)} only" if others else "wheels for other systems only"
+
+
+def _at(platform: Platform, target: Target) -> Target:
+    return Target(platform=platform, python=target.python)
+
+
+def _pythons(wheels: list[str], platform: Platform) -> list[str]:
+    return [
+        python
+        for python in _KNOWN_PYTHONS
+        if any(wheel_rank(wheel, Target(platform=platform, python=python)) is not None for wheel in wheels)
+    ]
+
+
+def _ranges(pythons: list[str]) -> str:
+    """``3.10 to 3.13``; runs joined by commas."""
+    runs: list[list[str]] = []
+    for python in pythons:
+        if runs and python_key(runs[-1][-1])[1] + 1 == python_key(python)[1]:
+            runs[-1].append(python)
+        else:
+            runs.append([python])
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)

@@ -1,0 +1,77 @@
+"""Why two environments cannot share a resolution: the packages over which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from packaging.utils import canonicalize_name
+
+from lockgrid.core.candidates import Facts
+from lockgrid.core.prove import applicable
+from lockgrid.core.requirement import admits
+from lockgrid.core.targets import marker_applies
+from lockgrid.model.grid import ProvenCell
+from lockgrid.model.spec import Environment
+
+
+def differ_over(
+    one: tuple[Environment, Sequence[ProvenCell]], other: tuple[Environment, Sequence[ProvenCell]], facts: Facts
+) -> list[str]:
+    """Sentences, one a package that both need in versions that the other cannot have, sorted.
+
+    Both environments have been resolved alone. Where no requirement rules the other's version out, the
+    packages that came out differently are named all the same.
+    """
+    theirs = {cell.target: cell for cell in other[1]}
+    hard: dict[str, str] = {}
+    soft: dict[str, str] = {}
+    for cell in one[1]:
+        match = theirs.get(cell.target)
+        if match is None:
+            continue
+        versions = {pin.name: pin.version for pin in match.pins}
+        asked, asked_there = _specifiers(one[0], cell, facts), _specifiers(other[0], match, facts)
+        for pin in cell.pins:
+            rival = versions.get(pin.name)
+            if rival is None or rival == pin.version:
+                continue
+            sentence = f"{pin.name} ({one[0].name}: {pin.version}, {other[0].name}: {rival})"
+            clash = _excludes(asked, pin.name, rival) and _excludes(asked_there, pin.name, pin.version)
+            (hard if clash else soft).setdefault(pin.name, sentence)
+    chosen = hard or soft
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def _excludes(specifiers: dict[str, set[str]], name: str, version: str) -> bool:
+    return not all(admits(specifier, version) for specifier in specifiers.get(name, ()))
+
+
+def _specifiers(environment: Environment, cell: ProvenCell, facts: Facts) -> dict[str, set[str]]:
+    """Everything that a cell asks of each package. Extras are taken from who asks (``via``)."""
+    asked: dict[str, set[str]] = {}
+
+    def add(name: str, specifier: str) -> None:
+        override = environment.override(name)
+        asked.setdefault(name, set()).add(override.specifier if override else specifier)
+
+    for declared in environment.requires:
+        requirement = declared.requirement
+        if requirement.marker is None or marker_applies(str(requirement.marker), cell.target):
+            add(canonicalize_name(requirement.name), str(requirement.specifier))
+    for pin in cell.pins:
+        for extras in _asked_extras(pin.name, cell.via):
+            for requirement in applicable(facts.metadata[pin.file.sha256], cell.target, extras):
+                add(requirement.name, requirement.specifier)
+    return asked
+
+
+def _asked_extras(name: str, via: Iterable[tuple[str, tuple[str, ...]]]) -> set[frozenset[str]]:
+    """The sets of extras with which ``name`` stands as a requirer, the empty set among them."""
+    found = {frozenset[str]()}
+    for _, requirers in via:
+        for requirer in requirers:
+            head = requirer.partition("==")[0]
+            package, bracket, extras = head.partition("[")
+            if package == name and bracket:
+                found.add(frozenset(extras.rstrip("]").split(",")))
+    return found

@@ -1,0 +1,42 @@
+"""Digests of inputs by meaning, of outputs by bytes."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from lockgrid.model.spec import Environment, Spec
+
+# Part of every input digest: raised when the same input is to mean another lock.
+_MEANING = 1
+
+
+def digest_text(text: str) -> str:
+    """``sha256:...`` of the UTF-8 bytes."""
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
+
+
+def digest_inputs(spec: Spec) -> str:
+    """The digest of all that decides the locks; comments, order, summaries and reasons do not."""
+    return _digest([_MEANING, [_environment(environment) for environment in spec.environments]])
+
+
+def digest_environment(environment: Environment) -> str:
+    """The same for one environment with its targets."""
+    return _digest([_MEANING, _environment(environment)])
+
+
+def _digest(value: object) -> str:
+    return digest_text(json.dumps(value, sort_keys=True, separators=(",", ":")))
+
+
+def _environment(environment: Environment) -> dict[str, object]:
+    return {
+        "name": environment.name,
+        "requires": sorted({declared.text for declared in environment.requires}),
+        "targets": sorted({f"{t.platform.label} {t.python}" for t in environment.targets}),
+        "apart": environment.apart,
+        "sdists": sorted(environment.sdists),
+        "overrides": sorted(f"{o.name}{o.specifier}" for o in environment.overrides),
+        "holds": sorted(f"{h.name}{h.specifier}" for h in environment.holds),
+    }

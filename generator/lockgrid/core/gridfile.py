@@ -1,0 +1,128 @@
+"""``locks/grid.toml``: between its text and ``model.grid.Grid``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import tomlkit
+
+from lockgrid.errors import InputError, Problem
+from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
+
+SCHEMA = 1
+PATH = "locks/grid.toml"
+_HEADER = (
+    "lockgrid's grid: every cell, its status, and the digests of inputs and outputs.",
+    "Generated: do not edit. To regenerate, run `lockgrid lock`; to check, run `lockgrid check`.",
+)
+
+
+def render_grid(grid: Grid) -> str:
+    """The text of ``grid.toml``; cells in order of environment, platform and Python as a version."""
+    document = tomlkit.document()
+    for line in _HEADER:
+        document.add(tomlkit.comment(line))
+    document.add("schema", tomlkit.item(SCHEMA))
+    document.add("exclude-newer", tomlkit.item(grid.exclude_newer))
+    document.add("inputs", tomlkit.item(grid.inputs))
+    document.add("uv", tomlkit.item(grid.uv))
+    if grid.apart:
+        document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
+    document.add("environments", tomlkit.item(dict(grid.environments)))
+    document.add("lockfiles", tomlkit.item(dict(grid.lockfiles)))
+    cells = tomlkit.aot()
+    for cell in sorted(grid.cells, key=lambda c: c.sort_key):
+        cells.append(tomlkit.item(_cell(cell)))
+    document.add("cells", cells)
+    return tomlkit.dumps(document)
+
+
+def _cell(cell: CellRecord) -> dict[str, Any]:
+    table: dict[str, Any] = {
+        "environment": cell.environment,
+        "platform": cell.platform,
+        "python": cell.python,
+        "status": "proven" if cell.proven else "unsupported",
+    }
+    if cell.proven:
+        return {**table, "packages": cell.packages, "bytes": cell.bytes}
+    table |= {"failed": cell.failed, "because": cell.because}
+    table["blockers"] = tomlkit.array().multiline(True)
+    for blocker in cell.blockers:
+        entry = tomlkit.inline_table()
+        entry.update(
+            {
+                "proof": str(blocker.proof),
+                "package": blocker.package,
+                "required-by": list(blocker.required_by),
+                "exists": blocker.exists,
+                "missing": blocker.missing,
+                "serves": list(blocker.serves),
+            }
+        )
+        table["blockers"].append(entry)
+    return table
+
+
+def parse_grid(text: str) -> Grid:
+    """Read ``grid.toml``. Raises ``InputError`` when it is broken or of another schema."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(f"broken TOML: {error}") from error
+    if data.get("schema") != SCHEMA:
+        raise _broken(f"schema {data.get('schema')!r}, and this version of lockgrid reads {SCHEMA}")
+    try:
+        return Grid(
+            exclude_newer=_utc(data["exclude-newer"]),
+            inputs=data["inputs"],
+            environments=_pairs(data["environments"]),
+            lockfiles=_pairs(data["lockfiles"]),
+            cells=tuple(_record(cell) for cell in data["cells"]),
+            uv=data.get("uv", ""),
+            apart=tuple(data.get("apart", ())),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(f"not a grid: {error!r}") from error
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
+
+
+def _pairs(table: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(table.items()))
+
+
+def _record(cell: Mapping[str, Any]) -> CellRecord:
+    return CellRecord(
+        environment=cell["environment"],
+        platform=cell["platform"],
+        python=cell["python"],
+        proven=cell["status"] == "proven",
+        packages=cell.get("packages", 0),
+        bytes=cell.get("bytes", 0),
+        failed=cell.get("failed", ""),
+        because=cell.get("because", ""),
+        blockers=tuple(_blocker(blocker) for blocker in cell.get("blockers", ())),
+    )
+
+
+def _blocker(table: Mapping[str, Any]) -> Blocker:
+    return Blocker(
+        proof=Proof(table["proof"]),
+        package=table["package"],
+        required_by=tuple(table["required-by"]),
+        exists=table["exists"],
+        missing=table["missing"],
+        serves=tuple(table["serves"]),
+    )
+
+
+def _broken(what: str) -> InputError:
+    return InputError(
+        [Problem(file=PATH, what=what)], next_step="restore it from version control, or delete locks/ and lock again"
+    )

@@ -1,0 +1,70 @@
+"""A lock that still holds is kept: old pins as preferences, old files for pins that did not move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from packaging.version import Version
+
+from lockgrid.core.candidates import Facts, refusal, wheel_rank
+from lockgrid.core.resolution import Preference
+from lockgrid.model.grid import Lockfile, Pin
+from lockgrid.model.index import IndexFile
+from lockgrid.model.spec import Environment
+from lockgrid.model.target import Target
+
+#: Lockfiles by ``<environment>/<platform>``.
+OldLocks = Mapping[tuple[str, str], Lockfile]
+
+
+def preferences(
+    environments: Iterable[Environment], old: OldLocks, *, upgrade: frozenset[str], also: Iterable[Preference] = ()
+) -> tuple[Preference, ...]:
+    """The pins to prefer: those of the environments' old lockfiles less ``upgrade``, then ``also``.
+
+    Where two differ on a target, the first stands.
+    """
+    chosen: dict[tuple[str, Target], str] = {}
+    for environment in environments:
+        for target in environment.targets:
+            lockfile = old.get((environment.name, target.platform.name))
+            for pin in lockfile.pins if lockfile else ():
+                if pin.name not in upgrade and target.python in pin.pythons:
+                    chosen.setdefault((pin.name, target), pin.version)
+    for preference in also:
+        for target in preference.targets:
+            chosen.setdefault((preference.name, target), preference.version)
+    grouped: dict[tuple[str, str], list[Target]] = {}
+    for (name, target), version in chosen.items():
+        grouped.setdefault((name, version), []).append(target)
+    return tuple(
+        Preference(name=name, version=version, targets=tuple(sorted(targets, key=lambda t: t.sort_key)))
+        for (name, version), targets in sorted(grouped.items(), key=lambda item: (item[0][0], Version(item[0][1])))
+    )
+
+
+def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks, facts: Facts) -> Pin:
+    """The pin with the file that the old lock had for it, while that file still serves.
+
+    A wheel that was added to a released version later does not by itself change a lock.
+    """
+    lockfile = old.get((environment.name, target.platform.name))
+    for locked in lockfile.pins if lockfile else ():
+        same = locked.name == pin.name and locked.version == pin.version and target.python in locked.pythons
+        if not same or pin.file.sha256 in locked.hashes:
+            continue
+        allowed = pin.name in environment.sdists
+        held = [
+            file
+            for file in facts.releases(pin.name).get(Version(pin.version), ())
+            if file.sha256 in locked.hashes and refusal(file, target, facts, sdist_allowed=allowed) is None
+        ]
+        if held:
+            return replace(pin, file=min(held, key=lambda f: _preference(f, target)))
+    return pin
+
+
+def _preference(file: IndexFile, target: Target) -> tuple[int, str]:
+    rank = wheel_rank(file.filename, target)
+    return (rank if rank is not None else 10**6, file.filename)

@@ -1,0 +1,1 @@
+"""Rendering: one module an output format, each a function from values to text."""

@@ -1,0 +1,50 @@
+"""The lockfile: a requirements file that uv, pip and pip-sync take as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lockgrid.core.lockfile import SCHEMA
+from lockgrid.core.targets import python_marker
+from lockgrid.model.grid import LockedPin, Lockfile
+
+BUILD = "build"
+
+
+def render(lockfile: Lockfile) -> str:
+    """The text of a lockfile. No URL, host, date or path of a machine can enter it: it gets none."""
+    return "".join(f"{line}\n" for line in _lines(lockfile))
+
+
+def _lines(lockfile: Lockfile) -> Iterator[str]:
+    yield f"# lockgrid lockfile, schema: {SCHEMA}"
+    yield f"# environment: {lockfile.environment}"
+    yield f"# platform: {lockfile.platform}"
+    yield f"# pythons: {' '.join(lockfile.pythons)}"
+    if lockfile.environment == BUILD:
+        yield "# The build requirements of every sdist that [sdists] in envs/ allows."
+        yield "# Generated: do not edit. To regenerate, run `lockgrid lock`."
+    else:
+        yield f"# Generated: do not edit. To regenerate, change envs/{lockfile.environment}.toml and run `lockgrid lock`."
+    if lockfile.environment != BUILD:
+        yield ""
+        yield "--only-binary :all:"
+        for name in lockfile.sdists:
+            yield f"--no-binary {name}"
+    for pin in lockfile.pins:
+        yield ""
+        yield from _pin(pin, lockfile.pythons)
+
+
+def _pin(pin: LockedPin, pythons: tuple[str, ...]) -> Iterator[str]:
+    marker = python_marker(pin.pythons, pythons)
+    yield f"{pin.name}=={pin.version}" + (f" ; {marker}" if marker else "") + " \\"
+    for digest in pin.hashes[:-1]:
+        yield f"    --hash=sha256:{digest} \\"
+    yield f"    --hash=sha256:{pin.hashes[-1]}"
+    if len(pin.via) == 1:
+        yield f"    # via {pin.via[0]}"
+    elif pin.via:
+        yield "    # via"
+        for name in pin.via:
+            yield f"    #   {name}"

@@ -1,0 +1,77 @@
+"""The grid as plain text: the table of ``show`` and the summary of ``lock``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lockgrid.core.render.readme import reasons
+from lockgrid.core.resolution import timestamp
+from lockgrid.model.grid import CellRecord, Grid
+from lockgrid.model.target import python_key
+
+
+def render_grid_table(grid: Grid) -> str:
+    """Rows of environments on platforms, columns of Pythons, then each reason once with its cells."""
+    pythons = sorted({cell.python for cell in grid.cells}, key=python_key)
+    rows: dict[tuple[str, str], dict[str, CellRecord]] = {}
+    for cell in grid.cells:
+        rows.setdefault((cell.environment, cell.platform), {})[cell.python] = cell
+    table = [["environment", "platform", *pythons]]
+    for (environment, platform), row in rows.items():
+        table.append([environment, platform, *(_shown(row.get(python)) for python in pythons)])
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    lines = [
+        "  ".join(
+            value.ljust(width) if column < 2 else value.rjust(width)
+            for column, (value, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    ]
+    return "\n".join([*lines, "", *_footer(grid)]) + "\n"
+
+
+def _shown(cell: CellRecord | None) -> str:
+    if cell is None:
+        return ""
+    return str(cell.packages) if cell.proven else "-"
+
+
+def _footer(grid: Grid) -> list[str]:
+    proven = sum(cell.proven for cell in grid.cells)
+    lines = [f"{proven} of {len(grid.cells)} cells proven, as of {timestamp(grid.exclude_newer)}; packages per cell"]
+    for sentence in grid.apart:
+        lines.append(sentence)
+    for because, cells in reasons(grid.cells).items():
+        lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
+    return lines
+
+
+def _cells(cells: Sequence[CellRecord]) -> str:
+    """``vgf on linux-x86_64, Python 3.14``; many are grouped by environment and Python."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
+        grouped.setdefault((cell.environment, cell.python), []).append(cell.platform)
+    parts = [f"{environment} on {', '.join(where)}, Python {python}" for (environment, python), where in grouped.items()]
+    return "; ".join(parts)
+
+
+def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], changes: Sequence[str]) -> str:
+    """What a lock came to: cells per environment, pins that moved, files that were written."""
+    lines = []
+    for name in sorted({cell.environment for cell in grid.cells}):
+        cells = [cell for cell in grid.cells if cell.environment == name]
+        proven = [cell for cell in cells if cell.proven]
+        failed = [cell for cell in cells if not cell.proven]
+        lines.append(f"{name}: {len(proven)} of {len(cells)} cells proven")
+        for because, group in reasons(failed).items():
+            pythons = sorted({cell.python for cell in group}, key=python_key)
+            platforms = sorted({cell.platform for cell in group})
+            lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}: {because}")
+    lines += grid.apart
+    lines += changes
+    if not written and not removed:
+        lines.append("nothing changed")
+    else:
+        lines += [f"wrote {path}" for path in written]
+        lines += [f"removed {path}" for path in removed]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,72 @@
+"""Requirements, parsed once each into the form that the proofs ask for again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A requirement (PEP 508): normalised name and extras, specifier and marker as text, empty where absent."""
+
+    name: NormalizedName
+    specifier: str
+    extras: frozenset[str]
+    marker: str
+    url: str
+
+
+def demand(requirement: Requirement) -> Demand:
+    """The requirement in the form of the proofs."""
+    return Demand(
+        name=canonicalize_name(requirement.name),
+        specifier=str(requirement.specifier),
+        extras=frozenset(canonicalize_name(extra) for extra in requirement.extras),
+        marker=str(requirement.marker or ""),
+        url=requirement.url or "",
+    )
+
+
+@lru_cache(maxsize=None)
+def parse_demand(text: str) -> Demand | None:
+    """A ``Requires-Dist`` line; None where it is not valid, which the closure proof reports."""
+    try:
+        return demand(Requirement(text))
+    except InvalidRequirement:
+        return None
+
+
+@lru_cache(maxsize=None)
+def specifier_set(text: str) -> SpecifierSet:
+    """The set, parsed once."""
+    return SpecifierSet(text)
+
+
+@lru_cache(maxsize=None)
+def admits(specifier: str, version: str) -> bool:
+    """Whether the specifier admits the version, pre-releases included: a pin was chosen already."""
+    return specifier_set(specifier).contains(Version(version), prereleases=True)
+
+
+def tidy(specifiers: Iterable[str]) -> str:
+    """Several specifiers as one that people can read: of all lower bounds the highest, of all upper the lowest."""
+    singles = {single for text in specifiers for single in specifier_set(text)}
+    exact = [s for s in singles if s.operator == "==" and not s.version.endswith(".*")]
+    if exact:
+        return str(min(exact, key=str))
+    lower = [s for s in singles if s.operator in (">=", ">")]
+    upper = [s for s in singles if s.operator in ("<=", "<")]
+    rest = sorted(str(s) for s in singles if s not in lower and s not in upper)
+    chosen: list[Specifier] = []
+    if lower:
+        chosen.append(max(lower, key=lambda s: (Version(s.version), s.operator == ">")))
+    if upper:
+        chosen.append(min(upper, key=lambda s: (Version(s.version), s.operator == "<=")))
+    return ",".join([*(str(s) for s in chosen), *rest])

@@ -1,0 +1,126 @@
+"""From uv's pylock.toml (PEP 751) to the files that each target installs.
+
+``packaging.pylock`` reads the file and selects; what this module adds is speed (each target is offered only
+the wheels that it accepts) and an answer for packages of which a target can install nothing.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from packaging.pylock import Package, PackageSdist, PackageWheel, Pylock, PylockSelectError, PylockValidationError
+
+from lockgrid.core.candidates import wheel_rank
+from lockgrid.core.targets import forbidden_marker, marker_environments, target_tags
+from lockgrid.errors import ToolError
+from lockgrid.model.grid import Pin
+from lockgrid.model.index import IndexFile
+from lockgrid.model.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What one target installs: ``pins`` sorted by name, and the ``(name, version)`` it has no file for.
+
+    ``conflicts`` are sentences: two versions of one package, or a marker that no target can answer.
+    """
+
+    pins: tuple[Pin, ...]
+    unservable: tuple[tuple[str, str], ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+def parse_pylock(text: str) -> Pylock:
+    """Read a ``pylock.toml`` that uv wrote; raises ``ToolError`` when uv wrote something else."""
+    try:
+        return Pylock.from_dict(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, PylockValidationError) as error:
+        raise ToolError(
+            f"uv exported a pylock.toml that packaging does not accept: {error}",
+            next_step="report this with the versions of uv and packaging",
+        ) from error
+
+
+def select(pylock: Pylock, targets: Iterable[Target], sdists: frozenset[str]) -> dict[Target, Selection]:
+    """Select for each target. ``sdists`` are the packages (normalised) that may come as a sdist."""
+    markers = {str(p.marker): p.marker for p in pylock.packages if p.marker is not None}
+    forbidden = sorted({variable for text in markers if (variable := forbidden_marker(text))})
+    names = [[(wheel, wheel.filename) for wheel in package.wheels or ()] for package in pylock.packages]
+    selections = {}
+    for target in targets:
+        environments = marker_environments(target)
+        view = _view(pylock, names, target, sdists)
+        first, latest = environments[0], environments[-1]
+        same = all(
+            m.evaluate(first, "lock_file") == m.evaluate(latest, "lock_file")
+            for text, m in markers.items()
+            if _finer_than_minor(text)
+        )
+        chosen = environments[:1] if same else environments
+        selections[target] = _merge([_select_one(view, target, e) for e in chosen], forbidden)
+    return selections
+
+
+def _finer_than_minor(marker: str) -> bool:
+    """Whether a marker can tell patch versions of Python apart."""
+    return "full_version" in marker or "implementation_version" in marker
+
+
+def _view(
+    pylock: Pylock, names: list[list[tuple[PackageWheel, str]]], target: Target, sdists: frozenset[str]
+) -> Pylock:
+    """The lock with the files that the target may install, and no others."""
+    packages = [
+        replace(
+            package,
+            wheels=[wheel for wheel, filename in wheels if wheel_rank(filename, target) is not None],
+            sdist=package.sdist if package.name in sdists else None,
+        )
+        for package, wheels in zip(pylock.packages, names, strict=True)
+    ]
+    return replace(pylock, packages=packages)
+
+
+def _select_one(view: Pylock, target: Target, environment: Mapping[str, str]) -> Selection:
+    empty = [p for p in view.packages if not p.wheels and p.sdist is None]
+    unservable = tuple(
+        (p.name, str(p.version)) for p in empty if p.marker is None or p.marker.evaluate(dict(environment), "lock_file")
+    )
+    served = replace(view, packages=[p for p in view.packages if p.wheels or p.sdist is not None])
+    try:
+        chosen = list(served.select(environment=dict(environment), tags=target_tags(target)))  # type: ignore[arg-type]
+    except PylockSelectError as error:
+        return Selection(pins=(), unservable=unservable, conflicts=(str(error),))
+    pins = sorted((_pin(package, source) for package, source in chosen), key=lambda pin: pin.name)
+    return Selection(pins=tuple(pins), unservable=unservable)
+
+
+def _pin(package: Package, source: object) -> Pin:
+    if not isinstance(source, PackageWheel | PackageSdist):
+        raise ToolError(f"{package.name} is locked to something that is neither a wheel nor a sdist")
+    file = IndexFile(
+        filename=source.filename,
+        url=source.url or "",
+        sha256=source.hashes.get("sha256", ""),
+        size=source.size,
+        uploaded=source.upload_time,
+    )
+    return Pin(name=package.name, version=str(package.version), file=file)
+
+
+def _merge(selections: list[Selection], forbidden: list[str]) -> Selection:
+    """What either end of a Python minor version needs; two versions of one package are a conflict."""
+    pins: dict[str, Pin] = {}
+    conflicts = [f"a marker uses {variable}, which no target fixes" for variable in forbidden]
+    for selection in selections:
+        conflicts += selection.conflicts
+        for pin in selection.pins:
+            other = pins.setdefault(pin.name, pin)
+            if other != pin:
+                conflicts.append(f"{pin.name} is {other.version} or {pin.version}, by the patch version of Python")
+    unservable = dict.fromkeys(item for selection in selections for item in selection.unservable)
+    return Selection(
+        pins=tuple(pins[name] for name in sorted(pins)), unservable=tuple(unservable), conflicts=tuple(conflicts)
+    )

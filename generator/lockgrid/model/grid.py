@@ -1,0 +1,119 @@
+"""Pins, cells and the grid: the output of a lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lockgrid.model.index import IndexFile
+from lockgrid.model.target import Target, python_key
+
+
+class Proof(StrEnum):
+    """The proofs of DESIGN.md, and ``resolution`` for a cell that uv itself cannot solve."""
+
+    TAGS = "tags"
+    CLOSURE = "closure"
+    INDEX = "index"
+    BINARIES = "binaries"
+    FILES = "files"
+    RESOLUTION = "resolution"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """One ``name==version`` in a cell and the one file that this cell installs for it."""
+
+    name: str
+    version: str
+    file: IndexFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocker:
+    """One reason why a cell is unsupported, in parts, for ``explain``.
+
+    ``package`` as required (``numpy>=1.26,<2.2`` or ``tosa-tools==2026.5.0``), ``required_by`` the chains
+    that ask for it, ``exists`` the files that there are, ``missing`` what the cell would need, and
+    ``serves`` the released versions that have it (newest first, empty when none does).
+    """
+
+    proof: Proof
+    package: str
+    required_by: tuple[str, ...] = ()
+    exists: str = ""
+    missing: str = ""
+    serves: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """One sentence, the form that ``because`` joins."""
+        asked = f" (required by {', '.join(self.required_by)})" if self.required_by else ""
+        return f"{self.package}{asked} {self.exists or self.missing}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenCell:
+    """A cell with its pins, sorted by name, and who asks for each (``via``: name -> requirers)."""
+
+    environment: str
+    target: Target
+    pins: tuple[Pin, ...]
+    via: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRecord:
+    """A cell as ``grid.toml`` keeps it. ``bytes`` is what an installation downloads."""
+
+    environment: str
+    platform: str
+    python: str
+    proven: bool
+    packages: int = 0
+    bytes: int = 0
+    failed: str = ""
+    because: str = ""
+    blockers: tuple[Blocker, ...] = ()
+
+    @property
+    def sort_key(self) -> tuple[str, str, tuple[int, int]]:
+        """Environment, platform, Python as a version: the order of ``grid.toml``."""
+        return self.environment, self.platform, python_key(self.python)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``)."""
+
+    exclude_newer: datetime
+    inputs: str
+    environments: tuple[tuple[str, str], ...]
+    lockfiles: tuple[tuple[str, str], ...]
+    cells: tuple[CellRecord, ...]
+    uv: str = ""
+    apart: tuple[str, ...] = ()
+    dateless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedPin:
+    """A pin as a lockfile keeps it: for these Pythons, any of these files (sha256, hexadecimal)."""
+
+    name: str
+    version: str
+    pythons: tuple[str, ...]
+    hashes: tuple[str, ...]
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lockfile:
+    """One ``locks/<environment>/<platform>.txt`` (or ``build.txt``), parsed or about to be rendered."""
+
+    environment: str
+    platform: str
+    pythons: tuple[str, ...]
+    sdists: tuple[str, ...]
+    pins: tuple[LockedPin, ...]

@@ -1,0 +1,51 @@
+"""What an index says of a project's files (PEP 503, 691, 700, 792)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFile:
+    """One file of a project page.
+
+    ``sha256`` is hexadecimal, empty where the index gives none; ``size`` is in bytes; ``yanked`` is the
+    reason (PEP 592), None when the file is not yanked; ``metadata_sha256`` is empty where the index does
+    not serve METADATA beside the file (PEP 658).
+    """
+
+    filename: str
+    url: str
+    sha256: str = ""
+    size: int | None = None
+    uploaded: datetime | None = None
+    requires_python: str | None = None
+    yanked: str | None = None
+    metadata_sha256: str = ""
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether this is a wheel; everything else that a page lists counts as a sdist."""
+        return self.filename.endswith(".whl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A project page: its files in the index's order, and whether the project is quarantined (PEP 792)."""
+
+    name: str
+    files: tuple[IndexFile, ...] = ()
+    missing: bool = False
+    quarantined: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistMetadata:
+    """The part of a distribution's METADATA that the closure proof reads (core metadata specification)."""
+
+    name: str
+    version: str
+    requires_dist: tuple[str, ...] = ()
+    requires_python: str | None = None
+    provides_extra: tuple[str, ...] = ()

@@ -1,0 +1,88 @@
+"""The input, validated: what ``envs/`` means once bases are merged and names are normalised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName
+
+from lockgrid.model.target import Platform, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A requirement as an ``envs/`` file states it, with the file and key that state it."""
+
+    requirement: Requirement
+    file: str
+    key: str
+
+    @property
+    def text(self) -> str:
+        """The requirement in normal spelling (PEP 508)."""
+        return str(self.requirement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """A version specifier that replaces what packages themselves ask of ``name``, and why."""
+
+    name: NormalizedName
+    specifier: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A version bound that ``refresh`` wrote because something newer broke a test."""
+
+    name: NormalizedName
+    specifier: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smoke:
+    """What must hold in a finished venv: modules that import, commands that exit with 0."""
+
+    imports: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """One dependency set with its bases merged in. ``name`` is the file's stem, ``extra`` the same normalised."""
+
+    name: str
+    extra: NormalizedName
+    summary: str
+    file: str
+    requires: tuple[Declared, ...]
+    targets: tuple[Target, ...]
+    apart: bool = False
+    sdists: tuple[NormalizedName, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    smoke: Smoke = field(default_factory=Smoke)
+
+    def override(self, name: str) -> Override | None:
+        """The override of the package ``name`` (normalised), if there is one."""
+        return next((o for o in self.overrides if o.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name."""
+
+    platforms: tuple[Platform, ...]
+    pythons: tuple[str, ...]
+    environments: tuple[Environment, ...]
+    cooldown: str | None = None
+
+    def environment(self, name: str) -> Environment:
+        """The environment called ``name``; KeyError when there is none."""
+        for environment in self.environments:
+            if environment.name == name:
+                return environment
+        raise KeyError(name)

@@ -1,0 +1,1 @@
+"""Sources that go into the sdists of tests; they run inside a build, never here."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import platformdirs
 
 # Raised when what is kept, or how it is made, changes.
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:

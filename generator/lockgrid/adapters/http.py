@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 import httpx
 
-from lockgrid.adapters.uvconfig import IndexSource, UvConfig, strip_credentials
+from lockgrid.adapters.uvconfig import UvConfig, strip_credentials
 from lockgrid.errors import ToolError
 
 _CONCURRENT = 50
@@ -40,12 +38,8 @@ class Http:
             headers={"User-Agent": "lockgrid"},
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close every connection."""
         await self._client.aclose()
 
     async def get(
@@ -125,8 +119,3 @@ def _refused(url: str, status: int) -> ToolError:
     elif status >= 500:
         hint = "the index is failing; try again later"
     return ToolError(f"the index answered with status {status}", where=strip_credentials(url), next_step=hint)
-
-
-def page_url(source: IndexSource, name: str) -> str:
-    """The URL of a project page (PEP 503)."""
-    return f"{source.url}/{name}/"

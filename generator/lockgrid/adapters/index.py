@@ -6,14 +6,16 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from lockgrid.adapters import pages, wheel
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.http import Http, page_url
 from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata, IndexFile, Page
+
+if TYPE_CHECKING:
+    from lockgrid.adapters.http import Http
 
 T = TypeVar("T")
 
@@ -34,12 +36,25 @@ class Index:
         self._sources = [source for source in config.indexes if not source.explicit]
         self._cache = cache
         self._clock = clock
-        self._runner = asyncio.Runner()
-        self._http = self._runner.run(self._open(config, environ))
+        self._config = config
+        self._environ = environ
+        self._opened: tuple[asyncio.Runner, Http] | None = None
 
-    @staticmethod
-    async def _open(config: UvConfig, environ: Mapping[str, str]) -> Http:
-        return Http(config, environ)
+    def _run(self, job: Callable[[Http], Awaitable[T]]) -> T:
+        """Run one job on the client, which is opened when it is first needed: a warm lock needs none."""
+        from lockgrid.adapters.http import Http
+
+        async def opened() -> Http:
+            return Http(self._config, self._environ)
+
+        async def run(http: Http) -> T:
+            return await job(http)
+
+        if self._opened is None:
+            runner = asyncio.Runner()
+            self._opened = runner, runner.run(opened())
+        runner, http = self._opened
+        return runner.run(run(http))
 
     def __enter__(self) -> Self:
         return self
@@ -47,8 +62,10 @@ class Index:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._runner.run(self._http.__aexit__(kind, error, trace))
-        self._runner.close()
+        if self._opened is not None:
+            runner, http = self._opened
+            runner.run(http.close())
+            runner.close()
 
     def pages(self, names: Iterable[str], advance: Advance = _silent) -> dict[str, Page]:
         """The pages of the projects (normalised names); a project that no index has gets a ``missing`` page.
@@ -62,22 +79,22 @@ class Index:
         found = {key.rpartition(" ")[2]: pages.decode_page(value) for key, value in cached.items()}
         rest = [name for name in wanted if name not in found]
         if rest:
-            fetched = self._runner.run(_gather([self._page(name) for name in rest], advance))
+            fetched = self._run(lambda http: _gather([self._page(http, name) for name in rest], advance))
             now = self._clock()
             self._cache.put("page", {f"{prefix} {page.name}": pages.encode_page(page) for page in fetched}, now=now)
             found |= {page.name: page for page in fetched}
         return found
 
-    async def _page(self, name: str) -> Page:
+    async def _page(self, http: Http, name: str) -> Page:
         for source in self._sources:
-            page = await self._page_at(source, name)
+            page = await self._page_at(http, source, name)
             if not page.missing:
                 return page
         return Page(name=name, missing=True)
 
-    async def _page_at(self, source: IndexSource, name: str) -> Page:
-        url = page_url(source, name)
-        response = await self._http.get(url, headers={"Accept": pages.ACCEPT}, accept=(200, 404))
+    async def _page_at(self, http: Http, source: IndexSource, name: str) -> Page:
+        url = f"{source.url}/{name}/"  # PEP 503
+        response = await http.get(url, headers={"Accept": pages.ACCEPT}, accept=(200, 404))
         if response.status_code == 404:
             return Page(name=name, missing=True)
         return pages.parse_page(name, str(response.url), response.headers.get("content-type", ""), response.content)
@@ -92,30 +109,30 @@ class Index:
         found = {key: wheel.decode_metadata(value) for key, value in cached.items()}
         rest = [file for key, file in sorted(wanted.items()) if key not in found]
         if rest:
-            fetched = self._runner.run(_gather([self._metadata(file) for file in rest], advance))
+            fetched = self._run(lambda http: _gather([self._metadata(http, file) for file in rest], advance))
             new = dict(zip((file.sha256 for file in rest), fetched, strict=True))
             encoded = {key: wheel.encode_metadata(value) for key, value in new.items()}
             self._cache.put("metadata", encoded, now=self._clock())
             found |= new
         return found
 
-    async def _metadata(self, file: IndexFile) -> DistMetadata:
+    async def _metadata(self, http: Http, file: IndexFile) -> DistMetadata:
         if file.metadata_sha256:
-            response = await self._http.get(f"{file.url}.metadata")
+            response = await http.get(f"{file.url}.metadata")
             data = wheel.check_metadata_hash(file, response.content)
         else:
-            data = await wheel.read_metadata(file, lambda start, end: self._range(file.url, start, end))
+            data = await wheel.read_metadata(file, lambda start, end: self._range(http, file.url, start, end))
         return wheel.parse_metadata(file, data)
 
-    async def _range(self, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
+    async def _range(self, http: Http, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
         """``[start, end)`` of a file, or its last ``-start`` bytes: where the answer begins, it, and the file's size."""
         if start == 0 and end is None:
-            response = await self._http.get(url)
+            response = await http.get(url)
             return 0, response.content, len(response.content)
         span = f"bytes={start}" if start < 0 else f"bytes={start}-{'' if end is None else end - 1}"
-        response = await self._http.get(url, headers={"Range": span, "Accept-Encoding": "identity"}, accept=(200, 206, 416))
+        response = await http.get(url, headers={"Range": span, "Accept-Encoding": "identity"}, accept=(200, 206, 416))
         if response.status_code == 416:  # shorter than the tail that was asked for
-            return await self._range(url, 0, None)
+            return await self._range(http, url, 0, None)
         if response.status_code == 200:
             return 0, response.content, len(response.content)
         match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
@@ -125,7 +142,7 @@ class Index:
 
     def download(self, file: IndexFile) -> bytes:
         """A whole file, checked against its sha256."""
-        response = self._runner.run(self._http.get(file.url))
+        response = self._run(lambda http: http.get(file.url))
         wheel.check_hash(file, response.content)
         return response.content
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
+
+from packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
+from packaging.version import InvalidVersion, Version
 
 from lockgrid.adapters.uvconfig import strip_credentials
 from lockgrid.errors import ToolError
@@ -44,24 +49,97 @@ def _from_json(name: str, url: str, data: dict[str, Any]) -> Page:
     if version.partition(".")[0] != "1":
         raise ValueError(f"simple API version {version}")
     status = data.get("project-status") or {}
-    files = tuple(_json_file(url, entry) for entry in data["files"])
-    return Page(name=name, files=files, quarantined=status.get("status") == "quarantined")
+    rows = [_json_row(url, entry) for entry in data["files"]]
+    return Page(name=name, releases=_by_version(name, rows), quarantined=status.get("status") == "quarantined")
 
 
-def _json_file(url: str, entry: dict[str, Any]) -> IndexFile:
+#: filename, URL, sha256, size, upload time (RFC 3339), Requires-Python, yank reason, sha256 of METADATA.
+_Row = tuple[str, str, str, int | None, str | None, str | None, str | None, str]
+
+
+def _json_row(url: str, entry: dict[str, Any]) -> _Row:
     yanked = entry.get("yanked", False)
     metadata = entry.get("core-metadata", entry.get("dist-info-metadata", False))
-    uploaded = entry.get("upload-time")
-    return IndexFile(
-        filename=entry["filename"],
-        url=urljoin(url, entry["url"]),
-        sha256=entry["hashes"].get("sha256", "").lower(),
-        size=entry.get("size"),
-        uploaded=datetime.fromisoformat(uploaded).astimezone(UTC) if uploaded else None,
-        requires_python=entry.get("requires-python") or None,
-        yanked=None if yanked is False else ("" if yanked is True else str(yanked)),
-        metadata_sha256=metadata.get("sha256", "") if isinstance(metadata, dict) else "",
+    link = entry["url"]
+    return (
+        entry["filename"],
+        link if link.startswith(("https://", "http://")) else urljoin(url, link),
+        entry["hashes"].get("sha256", "").lower(),
+        entry.get("size"),
+        entry.get("upload-time"),
+        entry.get("requires-python") or None,
+        None if yanked is False else ("" if yanked is True else str(yanked)),
+        metadata.get("sha256", "") if isinstance(metadata, dict) else "",
     )
+
+
+class _Releases(Mapping[str, tuple[IndexFile, ...]]):
+    """Releases as rows or as JSON of rows, each made into files when it is asked for: a lock looks at few of many."""
+
+    def __init__(self, rows: Mapping[str, str | list[_Row]]) -> None:
+        self.rows = rows
+        self._files: dict[str, tuple[IndexFile, ...]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, version: str) -> tuple[IndexFile, ...]:
+        if version not in self._files:
+            rows = self.rows[version]
+            self._files[version] = tuple(_file(row) for row in (json.loads(rows) if isinstance(rows, str) else rows))
+        return self._files[version]
+
+
+def _file(row: _Row) -> IndexFile:
+    filename, url, sha256, size, uploaded, requires_python, yanked, metadata_sha256 = row
+    return IndexFile(
+        filename=filename,
+        url=url,
+        sha256=sha256,
+        size=size,
+        uploaded=datetime.fromisoformat(uploaded).astimezone(UTC) if uploaded else None,
+        requires_python=requires_python,
+        yanked=yanked,
+        metadata_sha256=metadata_sha256,
+    )
+
+
+def _by_version(name: str, rows: list[_Row]) -> _Releases:
+    """The files by version; what is named after no specification, or after another project, is left out."""
+    grouped: dict[str, list[_Row]] = {}
+    for row in rows:
+        version = _version(name, row[0])
+        if version:
+            grouped.setdefault(version, []).append(row)
+    return _Releases(grouped)
+
+
+def _version(name: str, filename: str) -> str:
+    """The version in a file name in normal form, empty for a file that is not of this project.
+
+    Of a wheel only the two parts that are asked for are read: pages list tens of thousands.
+    """
+    try:
+        if filename.endswith(".whl"):
+            parts = filename.split("-", 2)
+            return _normal_version(parts[1]) if _is_name(parts[0], name) else ""
+        stated, version = parse_sdist_filename(filename)
+        return str(version) if stated == name else ""
+    except (InvalidVersion, InvalidSdistFilename, IndexError):
+        return ""
+
+
+@lru_cache(maxsize=None)
+def _normal_version(text: str) -> str:
+    return str(Version(text))
+
+
+@lru_cache(maxsize=None)
+def _is_name(stated: str, name: str) -> bool:
+    return canonicalize_name(stated) == name
 
 
 class _Anchors(HTMLParser):
@@ -87,57 +165,35 @@ def _from_html(name: str, url: str, text: str) -> Page:
     parser.feed(text)
     if not parser.is_html:
         raise ValueError("no HTML")
-    files = [_html_file(url, anchor) for anchor in parser.anchors]
-    return Page(name=name, files=tuple(files), quarantined=parser.status == "quarantined")
+    rows = [_html_row(url, anchor) for anchor in parser.anchors]
+    return Page(name=name, releases=_by_version(name, rows), quarantined=parser.status == "quarantined")
 
 
-def _html_file(url: str, anchor: dict[str, str | None]) -> IndexFile:
+def _html_row(url: str, anchor: dict[str, str | None]) -> _Row:
     link = urljoin(url, anchor["href"] or "")
     parts = urlsplit(link)
     kind, _, digest = parts.fragment.partition("=")
     metadata = anchor.get("data-core-metadata") or anchor.get("data-dist-info-metadata") or ""
-    return IndexFile(
-        filename=unquote(parts.path.rpartition("/")[2]),
-        url=link.partition("#")[0],
-        sha256=digest.lower() if kind == "sha256" else "",
-        requires_python=anchor.get("data-requires-python") or None,
-        yanked=(anchor["data-yanked"] or "") if "data-yanked" in anchor else None,
-        metadata_sha256=metadata.removeprefix("sha256=") if metadata.startswith("sha256=") else "",
+    return (
+        unquote(parts.path.rpartition("/")[2]),
+        link.partition("#")[0],
+        digest.lower() if kind == "sha256" else "",
+        None,
+        None,
+        anchor.get("data-requires-python") or None,
+        (anchor["data-yanked"] or "") if "data-yanked" in anchor else None,
+        metadata.removeprefix("sha256=") if metadata.startswith("sha256=") else "",
     )
 
 
 def encode_page(page: Page) -> bytes:
-    """A page in short form, for the cache."""
-    rows = [
-        (
-            f.filename,
-            f.url,
-            f.sha256,
-            f.size,
-            f.uploaded.timestamp() if f.uploaded else None,
-            f.requires_python,
-            f.yanked,
-            f.metadata_sha256,
-        )
-        for f in page.files
-    ]
-    return json.dumps([page.name, page.missing, page.quarantined, rows], separators=(",", ":")).encode()
+    """A page that ``parse_page`` made, in short form for the cache."""
+    rows = page.releases.rows if isinstance(page.releases, _Releases) else {}
+    packed = {version: found if isinstance(found, str) else json.dumps(found) for version, found in rows.items()}
+    return json.dumps([page.name, page.missing, page.quarantined, packed], separators=(",", ":")).encode()
 
 
 def decode_page(value: bytes) -> Page:
     """The inverse of ``encode_page``."""
-    name, missing, quarantined, rows = json.loads(value)
-    files = tuple(
-        IndexFile(
-            filename=filename,
-            url=url,
-            sha256=sha256,
-            size=size,
-            uploaded=datetime.fromtimestamp(uploaded, UTC) if uploaded is not None else None,
-            requires_python=requires_python,
-            yanked=yanked,
-            metadata_sha256=metadata_sha256,
-        )
-        for filename, url, sha256, size, uploaded, requires_python, yanked, metadata_sha256 in rows
-    )
-    return Page(name=name, files=files, missing=missing, quarantined=quarantined)
+    name, missing, quarantined, packed = json.loads(value)
+    return Page(name=name, releases=_Releases(packed), missing=missing, quarantined=quarantined)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -31,6 +32,11 @@ WHOLE_BYTES = 48 * 1024
 # More than any honest METADATA (the longest seen is under 1 MB).
 _METADATA_LIMIT = 16 * 1024 * 1024
 _STEP = 16 * 1024
+# APPNOTE 4.3.16: signature, two disk numbers, two entry counts, directory size and offset, comment length.
+_END = struct.Struct("<4s4H2LH")
+# APPNOTE 4.3.12: the lengths of name, extra field and comment.
+_ENTRY_LENGTHS = struct.Struct("<3H")
+_BROKEN = "the file is broken on the index; require another version"
 
 #: Fetches ``[start, end)`` of a file and answers with the bytes, and with the offset at which they begin:
 #: 0 with the whole file when the server ignores ranges. ``start`` may be negative: the last bytes.
@@ -55,6 +61,7 @@ class _Sparse(io.RawIOBase):
         self.spans: list[tuple[int, bytes]] = []
 
     def add(self, start: int, data: bytes) -> None:
+        """``data`` stands at ``start``; where spans overlap, the one that was added first is read."""
         self.spans.append((start, data))
 
     def seekable(self) -> bool:
@@ -93,42 +100,92 @@ async def read_metadata(file: IndexFile, fetch: FetchRange) -> bytes:
     """
     whole = file.size is not None and file.size <= WHOLE_BYTES
     start, data, total = await fetch(0, None) if whole else await fetch(-TAIL_BYTES, None)
-    sparse = _Sparse(total)
-    sparse.add(start, data)
     if start == 0 and len(data) == total:
         check_hash(file, data)
-    for _ in range(8):  # directory, member header, member: four are enough for any sane wheel
+    try:
+        at, entry = await _find_entry(file, start, data, fetch)
+        archive = _archive_of_one(at, entry)
+        archive.add(start, data)
+        return await _read_member(file, archive, fetch)
+    except (zipfile.BadZipFile, ZlibError, EOFError, OSError, ValueError, struct.error, NotImplementedError) as error:
+        raise _unreadable(file, f"the wheel is no valid zip archive: {error}") from error
+
+
+async def _find_entry(file: IndexFile, start: int, data: bytes, fetch: FetchRange) -> tuple[int, bytes]:
+    """The entry for METADATA in the archive's directory, and its offset in the archive.
+
+    ``data`` is the end of the archive, from ``start``. torch has 13,000 members and a directory of a
+    megabyte; wheels should be written with their .dist-info last, so the entries at hand are tried before
+    the rest of the directory is fetched.
+    """
+    end = data.rfind(b"PK\5\6")
+    if end < 0:
+        raise zipfile.BadZipFile("it has no end record")
+    _, _, _, _, _, size, offset, _ = _END.unpack_from(data, end)
+    if 0xFFFFFFFF in (size, offset):
+        raise NotImplementedError("its directory is of the 64-bit kind")
+    if offset + size != start + end:
+        raise zipfile.BadZipFile("its directory does not end where its end record begins")
+    if offset < start:
+        first = data.find(b"PK\1\2")
+        while 0 <= first < end:
+            found = _wanted(file, data, first, end)
+            if found is not None:
+                return start + found[0], found[1]
+            first = data.find(b"PK\1\2", first + 1)
+        _, missing, _ = await fetch(offset, start)
+        data, start, end = missing + data, offset, end + len(missing)
+    found = _wanted(file, data, offset - start, end)
+    if found is None:
+        raise _unreadable(file, "it holds no METADATA of its own name and version")
+    return start + found[0], found[1]
+
+
+def _wanted(file: IndexFile, data: bytes, first: int, end: int) -> tuple[int, bytes] | None:
+    """The entry for the wheel's METADATA among those from ``first``, which must fill the space up to ``end``."""
+    found = None
+    position = first
+    while position < end:
+        if data[position : position + 4] != b"PK\1\2" or position + 46 > end:
+            return None
+        name, extra, comment = _ENTRY_LENGTHS.unpack_from(data, position + 28)
+        following = position + 46 + name + extra + comment
+        if data.endswith(b".dist-info/METADATA", position + 46, position + 46 + name):
+            stem = data[position + 46 : position + 46 + name].decode("utf-8", "replace").partition(".dist-info/")[0]
+            if _is_own(file, stem):
+                found = position, data[position:following]
+        position = following
+    return found if position == end else None
+
+
+def _is_own(file: IndexFile, stem: str) -> bool:
+    """Whether ``name-version`` before ``.dist-info`` is the wheel's own."""
+    name, version = parse_wheel_filename(file.filename)[:2]
+    stated_name, _, stated_version = stem.rpartition("-")
+    return canonicalize_name(stated_name) == name and canonicalize_version(stated_version) == canonicalize_version(version)
+
+
+def _archive_of_one(at: int, entry: bytes) -> _Sparse:
+    """The archive as if its directory held that one entry: ``zipfile`` then reads the member and checks its CRC."""
+    record = _END.pack(b"PK\5\6", 0, 0, 1, 1, len(entry), at, 0)
+    archive = _Sparse(at + len(entry) + len(record))
+    archive.add(at, entry + record)
+    return archive
+
+
+async def _read_member(file: IndexFile, archive: _Sparse, fetch: FetchRange) -> bytes:
+    for _ in range(6):  # member header, then member: more only where the header is unusually long
         try:
-            return _member(file, sparse)
+            archive.seek(0)
+            with zipfile.ZipFile(archive) as opened:  # type: ignore[arg-type]
+                info = opened.infolist()[0]
+                if info.file_size > _METADATA_LIMIT:
+                    raise _unreadable(file, f"its METADATA claims {info.file_size} bytes")
+                return opened.read(info)
         except _Missing as missing:
-            span_end = min(total, max(missing.end, missing.start + _STEP))
-            if missing.end - missing.start > _METADATA_LIMIT:
-                break
-            start, data, _ = await fetch(missing.start, span_end)
-            sparse.add(start, data)
-        except (zipfile.BadZipFile, ZlibError, EOFError, OSError, ValueError, NotImplementedError) as error:
-            raise _unreadable(file, f"the wheel is no valid zip archive: {error}") from error
+            start, data, _ = await fetch(missing.start, max(missing.end, missing.start + _STEP))
+            archive.add(start, data)
     raise _unreadable(file, "its directory does not lead to a METADATA file")
-
-
-def _member(file: IndexFile, sparse: _Sparse) -> bytes:
-    sparse.seek(0)
-    with zipfile.ZipFile(sparse) as archive:  # type: ignore[arg-type]
-        name, version = parse_wheel_filename(file.filename)[:2]
-        for info in archive.infolist():
-            folder, _, member = info.filename.partition("/")
-            stem = folder.removesuffix(".dist-info")
-            if member != "METADATA" or stem == folder:
-                continue
-            folder_name, _, folder_version = stem.rpartition("-")
-            if canonicalize_name(folder_name) != name:
-                continue
-            if canonicalize_version(folder_version) != canonicalize_version(version):
-                continue
-            if info.file_size > _METADATA_LIMIT:
-                raise _unreadable(file, f"its METADATA claims {info.file_size} bytes")
-            return archive.read(info)
-    raise _unreadable(file, "it holds no METADATA of its own name and version")
 
 
 def check_hash(file: IndexFile, data: bytes) -> None:
@@ -202,4 +259,4 @@ def decode_metadata(value: bytes) -> DistMetadata:
 
 
 def _unreadable(file: IndexFile, what: str) -> ToolError:
-    return ToolError(what, where=file.filename, next_step="the file is broken on the index; require another version")
+    return ToolError(what, where=file.filename, next_step=_BROKEN)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from lockgrid.adapters.cache import Cache
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core.prove import listed_file
 from lockgrid.core.render.requirements import BUILD, render
@@ -22,7 +21,7 @@ PATH = "build.txt"
 _WHERE = "the sdists named in envs/"
 
 
-def lock_build(resolver: Resolver, cells: Iterable[ProvenCell], cache: Cache, now: float) -> str:
+def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
     """Resolve, prove and render the build requirements of the sdists in ``cells``."""
     targets: dict[str, dict[Target, None]] = {}
     sdists: dict[str, Pin] = {}
@@ -33,7 +32,7 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell], cache: Cache, no
                 targets.setdefault(pin.file.sha256, {})[cell.target] = None
     if not sdists:
         return render(Lockfile(environment=BUILD, platform="any", pythons=(), sdists=(), pins=()))
-    requires = _requirements(resolver, sdists, cache, now)
+    requires = _requirements(resolver, sdists)
     wanted = sorted({line for lines in requires.values() for line in lines})
     used = sorted({target for found in targets.values() for target in found}, key=lambda t: t.sort_key)
     environment = Environment(
@@ -55,17 +54,15 @@ def _names(lines: Iterable[str]) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
-def _requirements(
-    resolver: Resolver, sdists: Mapping[str, Pin], cache: Cache, now: float
-) -> dict[str, tuple[str, ...]]:
+def _requirements(resolver: Resolver, sdists: Mapping[str, Pin]) -> dict[str, tuple[str, ...]]:
     """By the sha256 of the sdist; read once from the archive, then from the cache for ever."""
-    known = {sha: tuple(json.loads(value)) for sha, value in cache.get("build-requires", sdists).items()}
+    known = {sha: tuple(json.loads(value)) for sha, value in resolver.cache.get("build-requires", sdists).items()}
     for sha, pin in sdists.items():
         if sha not in known:
             resolver.progress.step(f"reading {pin.file.filename}")
             file = listed_file(pin, resolver.facts)
             known[sha] = build_requirements(file.filename, resolver.index.download(file))
-            cache.put("build-requires", {sha: json.dumps(known[sha]).encode()}, now=now)
+            resolver.cache.put("build-requires", {sha: json.dumps(known[sha]).encode()}, now=resolver.now)
     return known
 
 

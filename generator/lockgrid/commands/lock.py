@@ -21,7 +21,7 @@ from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, recor
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_environment
 from lockgrid.core.inputs import extra_problems, forced_extra_problems, index_problems
-from lockgrid.core.lockfile import pins_by_python
+from lockgrid.core.lockfile import parse_lockfile, pins_by_python
 from lockgrid.core.render import readme
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import InputError, LockgridError, Problem, UnsatisfiableError
@@ -182,12 +182,14 @@ class _Run:
                 progress=self.context.progress,
                 old=self.old.locks,
                 upgrade=None if self.options.upgrade_all else self.options.upgrade,
+                cache=cache,
+                now=self.now,
             )
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved, blockers = self._solve(resolver)
             cells = {cell: proven for result in solved for cell, proven in result.proven.items()}
-            build = self._build(resolver, cells, cache)
+            build = self._build(resolver, cells)
             return self._finish(cells, blockers, build, uv.version, resolver.apart)
 
     def _known_hashes(self) -> frozenset[str]:
@@ -202,6 +204,7 @@ class _Run:
     def _solve(self, resolver: Resolver) -> tuple[list[Solved], dict[Cell, tuple[Blocker, ...]]]:
         groups = self._groups()
         involved = [e for group in groups for e in group]
+        resolver.start(groups, self._guess(resolver, involved))
         blockers = dict(resolver.scan(involved))
         problems = index_problems(involved, resolver.facts) + forced_extra_problems(involved, resolver.facts)
         if problems:
@@ -209,6 +212,7 @@ class _Run:
         for environment in involved:
             if all((environment.name, target) in blockers for target in environment.targets):
                 raise nothing_left(environment, blockers)
+        resolver.prefetch(involved)
         solved = resolver.resolve(groups, blockers)
         for result in solved:
             blockers |= result.blockers
@@ -217,12 +221,20 @@ class _Run:
             raise InputError(problems)
         return solved, blockers
 
-    def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell], cache: Cache) -> str:
+    def _guess(self, resolver: Resolver, environments: Sequence[Environment]) -> set[Cell]:
+        """The cells that will probably turn out unsupported: as in the old grid, or by a quick scan."""
+        digests = dict(self.old.grid.environments) if self.old.grid else {}
+        if any(digests.get(e.name) != digest_environment(e) for e in environments):
+            return set(resolver.guess(environments))
+        failed = {(c.environment, c.platform, c.python) for c in self.old.grid.cells if not c.proven}
+        return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
+
+    def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
             kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
             if kept and not _new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
                 return self.old.texts[BUILD_PATH]
-        return lock_build(resolver, cells.values(), cache, self.now)
+        return lock_build(resolver, cells.values())
 
     # -- what comes of it ------------------------------------------------------------------------------
 
@@ -244,8 +256,8 @@ class _Run:
             if lost and not self.options.allow_loss:
                 raise _loss(lost)
             if same_result(grid, self.old.grid):
-                grid = self.old.grid
-        return self._write(grid, texts)
+                return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts)
+        return self._write(grid, gridfile.render_grid(grid), texts)
 
     def _kept_texts(self) -> dict[str, str]:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}
@@ -281,10 +293,10 @@ class _Run:
             names = " ".join([*(e.name for e in self.wanted), *sorted(moved)])
             raise InputError(problems, next_step=f"lock them together: `lockgrid lock {names}`")
 
-    def _write(self, grid: Grid, texts: Mapping[str, str]) -> LockResult:
+    def _write(self, grid: Grid, grid_text: str, texts: Mapping[str, str]) -> LockResult:
         store = self.context.store
         wanted = {f"locks/{path}": text for path, text in texts.items()}
-        wanted[gridfile.PATH] = gridfile.render_grid(grid)
+        wanted[gridfile.PATH] = grid_text
         wanted[extras.PATH] = extras.update_extras(store.read(extras.PATH) or "", self.spec)
         if (text := store.read(readme.PATH)) is not None:
             wanted[readme.PATH] = readme.update_readme(text, grid)
@@ -297,7 +309,7 @@ class _Run:
             grid=grid,
             written=tuple(sorted(changed)),
             removed=removed,
-            changes=tuple(_changes(self.old.locks, texts, self.context)),
+            changes=tuple(_changes(self.old.locks, texts)) if changed else (),
             apart=grid.apart,
         )
 
@@ -325,10 +337,8 @@ def _loss(lost: Sequence[CellRecord]) -> UnsatisfiableError:
     )
 
 
-def _changes(old: Mapping[tuple[str, str], Lockfile], texts: Mapping[str, str], context: Context) -> list[str]:
+def _changes(old: Mapping[tuple[str, str], Lockfile], texts: Mapping[str, str]) -> list[str]:
     """One line for each pin that moved, over all lockfiles."""
-    from lockgrid.core.lockfile import parse_lockfile
-
     before: dict[str, set[str]] = {}
     after: dict[str, set[str]] = {}
     for lockfile in old.values():

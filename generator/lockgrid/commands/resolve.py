@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
 from lockgrid.core import keep
@@ -26,7 +27,14 @@ from lockgrid.core.resolution import (
     project_toml,
     resolver_settings,
 )
-from lockgrid.core.select import Selection, parse_pylock, select
+from lockgrid.core.select import (
+    Selection,
+    decode_selections,
+    encode_selections,
+    parse_pylock,
+    select,
+    selection_key,
+)
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
 from lockgrid.model.spec import Environment
@@ -65,8 +73,11 @@ class Resolver:
     progress: Progress
     old: keep.OldLocks
     upgrade: frozenset[str] | None  # None: upgrade everything
+    cache: Cache
+    now: float
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
     apart: list[str] = field(default_factory=list)
+    started: dict[Request, Future[Outcome]] = field(default_factory=dict)
 
     # -- facts ---------------------------------------------------------------------------------------
 
@@ -80,50 +91,74 @@ class Resolver:
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
-        scans = [Scan(environment) for environment in environments]
+        return self._scan([Scan(environment) for environment in environments], environments)
+
+    def guess(self, environments: Sequence[Environment]) -> Blockers:
+        """The same, sooner and not to be trusted: METADATA of one wheel stands for its release."""
+        self.progress.step("reading the requirements")
+        return self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
+
+    def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
         while not all([scan.advance(self.facts) for scan in scans]):
-            self.learn_pages({name for scan in scans for name in scan.pages})
-            files = {sha: file for scan in scans for sha, file in scan.files.items()}
-            self.facts.metadata |= self.index.metadata(files.values())
+            self._learn(scans)
         return {
             (environment.name, target): blockers
             for environment, scan in zip(environments, scans, strict=True)
             for target, blockers in scan.blockers(self.facts).items()
         }
 
+    def _learn(self, scans: Sequence[Scan]) -> None:
+        self.learn_pages({name for scan in scans for name in scan.pages})
+        files = {sha: file for scan in scans for sha, file in scan.files.items()}
+        self.facts.metadata |= self.index.metadata(files.values())
+
+    def prefetch(self, environments: Sequence[Environment]) -> None:
+        """While uv works, fetch what its answer is likely to need."""
+        scans = [Scan(environment, eager=True) for environment in environments]
+        while any(not future.done() for future in self.started.values()):
+            if all([scan.advance(self.facts) for scan in scans]):
+                break
+            self._learn(scans)
+
     # -- resolution ----------------------------------------------------------------------------------
+
+    def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
+        """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
+        names = ", ".join(e.name for group in groups for e in group)
+        self.progress.step(f"resolving {names}")
+        for group in groups:
+            request = self._first_request(group, frozenset(hopeless))
+            if all(targets for _, targets in request.domain):
+                self.started[request] = self.pool.submit(self._uv_lock, request)
+
+    def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
+        domain = {e.name: tuple(t for t in e.targets if (e.name, t) not in hopeless) for e in group}
+        return self._request(group, domain, self._preferences(group))
 
     def resolve(self, groups: Sequence[Sequence[Environment]], hopeless: Blockers) -> list[Solved]:
         """Resolve every group; groups whose environments cannot share come back as several.
 
         Raises ``UnsatisfiableError`` when an environment is left without a cell.
         """
-        plans = []
-        for group in groups:
-            domain = {e.name: tuple(t for t in e.targets if (e.name, t) not in hopeless) for e in group}
-            request = self._request(group, domain, self._preferences(group))
-            plans.append((group, domain, request, self.pool.submit(self._uv_lock, request)))
-        names = ", ".join(e.name for group in groups for e in group)
-        self.progress.step(f"resolving {names}")
+        requests = [self._first_request(group, frozenset(hopeless)) for group in groups]
+        futures = [self.started.get(r) or self.pool.submit(self._uv_lock, r) for r in requests]
         solved = []
-        for group, domain, request, first in plans:
-            solved += self._solve_kept(group, domain, request, first)
+        for group, request, first in zip(groups, requests, futures, strict=True):
+            solved += self._solve_kept(group, request, first)
         return solved
 
     def _solve_kept(
-        self, group: Sequence[Environment], domain: dict[str, tuple[Target, ...]], request: Request, first: Future[Outcome]
+        self, group: Sequence[Environment], request: Request, first: Future[Outcome]
     ) -> list[Solved]:
         """Solve with the old pins preferred; the verdict on a cell must not hang on them."""
-        solved = self._solve(group, domain, request, first)
+        solved = self._solve(group, request, first)
         if request.preferences and any(result.blockers for result in solved):
             self.progress.note("a cell failed with the old pins; resolving without them")
             bare = replace(request, preferences=(), exclusions=())
-            solved = self._solve(group, domain, bare, self.pool.submit(self._uv_lock, bare))
+            solved = self._solve(group, bare, self.pool.submit(self._uv_lock, bare))
         return solved
 
-    def _solve(
-        self, group: Sequence[Environment], domain: dict[str, tuple[Target, ...]], request: Request, first: Future[Outcome]
-    ) -> list[Solved]:
+    def _solve(self, group: Sequence[Environment], request: Request, first: Future[Outcome]) -> list[Solved]:
         """Prove and resolve again until every cell left is proven, or uv finds no solution."""
         blockers: Blockers = {}
         outcome = first.result()
@@ -228,10 +263,19 @@ class Resolver:
         exports = [self.pool.submit(self.uv.export, resolved, environment.extra) for environment in group]
         selections = {}
         for environment, export in zip(group, exports, strict=True):
-            pylock = parse_pylock(export.result())
             targets = request.targets(environment.name)
-            for target, selection in select(pylock, targets, frozenset(environment.sdists)).items():
+            found = self._selected(export.result(), targets, frozenset(environment.sdists))
+            for target, selection in found.items():
                 selections[environment.name, target] = selection
+        return selections
+
+    def _selected(self, text: str, targets: tuple[Target, ...], sdists: frozenset[str]) -> dict[Target, Selection]:
+        """``core.select``, remembered: it is the dearest step, and its answer hangs on its input alone."""
+        key = selection_key(text, targets, sdists)
+        if known := self.cache.get("selection", [key]):
+            return decode_selections(known[key], targets)
+        selections = select(parse_pylock(text), targets, sdists)
+        self.cache.put("selection", {key: encode_selections(selections)}, now=self.now)
         return selections
 
     def _kept(self, pin: Pin, environment: Environment, target: Target) -> Pin:
@@ -274,7 +318,7 @@ class Resolver:
         return self._take_apart(group, request, known)
 
     def _again(self, group: Sequence[Environment], request: Request, blockers: Blockers) -> list[Solved]:
-        solved = self._solve(group, dict(request.domain), request, self.pool.submit(self._uv_lock, request))
+        solved = self._solve(group, request, self.pool.submit(self._uv_lock, request))
         solved[0].blockers = blockers | solved[0].blockers
         return solved
 
@@ -325,7 +369,7 @@ class Resolver:
         for members in sets:
             earlier = [pin_preference for result in solved for pin_preference in _as_preferences(result)]
             request = self._request(members, domain, self._preferences(members, earlier), exclusions)
-            solved += self._solve(members, domain, request, self.pool.submit(self._uv_lock, request))
+            solved += self._solve(members, request, self.pool.submit(self._uv_lock, request))
         solved[0].blockers = blockers | solved[0].blockers
         self._say_apart(solved)
         return solved

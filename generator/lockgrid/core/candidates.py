@@ -6,19 +6,13 @@ grows while a lock runs, and everything here is a pure function of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
@@ -28,17 +22,6 @@ from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 
 # Pythons that a wheel may name; used to tell people which ones a release covers.
 _KNOWN_PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
-
-
-@lru_cache(maxsize=None)
-def file_version(filename: str) -> Version | None:
-    """The version in a file name, None where the name follows no specification (legacy eggs, installers)."""
-    try:
-        if filename.endswith(".whl"):
-            return parse_wheel_filename(filename)[1]
-        return parse_sdist_filename(filename)[1]
-    except (InvalidWheelFilename, InvalidSdistFilename):
-        return None
 
 
 @lru_cache(maxsize=None)
@@ -65,27 +48,23 @@ class Facts:
     pages: dict[str, Page] = field(default_factory=dict)
     metadata: dict[str, DistMetadata] = field(default_factory=dict)
     known_hashes: frozenset[str] = frozenset()
-    _releases: dict[str, dict[Version, tuple[IndexFile, ...]]] = field(default_factory=dict)
-    _files: dict[str, dict[str, IndexFile]] = field(default_factory=dict)
+    _versions: dict[str, list[Version]] = field(default_factory=dict)
     _matching: dict[tuple[str, frozenset[str]], list[Version]] = field(default_factory=dict)
     _best: dict[tuple[str, Version, Target, bool], IndexFile | None] = field(default_factory=dict)
 
-    def file(self, name: str, filename: str) -> IndexFile | None:
-        """The file of that name on the project's page, None when it is not there."""
-        if name not in self._files:
-            self._files[name] = {file.filename: file for file in self.pages[name].files}
-        return self._files[name].get(filename)
+    def versions(self, name: str) -> list[Version]:
+        """The released versions of a project, oldest first; KeyError when its page is not known yet."""
+        if name not in self._versions:
+            self._versions[name] = sorted(Version(text) for text in self.pages[name].releases)
+        return self._versions[name]
 
-    def releases(self, name: str) -> Mapping[Version, tuple[IndexFile, ...]]:
-        """The files of the project by version; KeyError when its page is not known yet."""
-        if name not in self._releases:
-            grouped: dict[Version, list[IndexFile]] = {}
-            for file in self.pages[name].files:
-                version = file_version(file.filename)
-                if version is not None:
-                    grouped.setdefault(version, []).append(file)
-            self._releases[name] = {version: tuple(files) for version, files in grouped.items()}
-        return self._releases[name]
+    def release(self, name: str, version: Version) -> tuple[IndexFile, ...]:
+        """The files of one version, none where there is no such version."""
+        return self.pages[name].releases.get(str(version), ())
+
+    def file(self, name: str, version: str, filename: str) -> IndexFile | None:
+        """The file of that name as the project's page lists it, None when it is not there."""
+        return next((f for f in self.release(name, Version(version)) if f.filename == filename), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +112,7 @@ def best_file(
     """The file of one release that an installer on the target would take, None when it can take none."""
     key = (name, version, target, sdist_allowed)
     if key not in facts._best:
-        files = facts.releases(name)[version]
+        files = facts.release(name, version)
         usable = [f for f in files if refusal(f, target, facts, sdist_allowed=sdist_allowed) is None]
         wheels = [f for f in usable if f.is_wheel]
         if wheels:
@@ -156,7 +135,7 @@ def matching_versions(name: str, specifiers: frozenset[str], facts: Facts) -> li
     if key not in facts._matching:
         together = SpecifierSet(",".join(s for s in specifiers if s))
         prereleases = bool(together.prereleases)
-        facts._matching[key] = sorted(v for v in facts.releases(name) if together.contains(v, prereleases=prereleases))
+        facts._matching[key] = [v for v in facts.versions(name) if together.contains(v, prereleases=prereleases)]
     return facts._matching[key]
 
 
@@ -177,7 +156,7 @@ def installable(
 
 def serving_versions(name: str, target: Target, facts: Facts, *, sdist_allowed: bool) -> tuple[str, ...]:
     """Final releases that the target could install, whatever is required of them: the newest three."""
-    final = sorted(v for v in facts.releases(name) if not v.is_prerelease)
+    final = [v for v in facts.versions(name) if not v.is_prerelease]
     return tuple(str(v) for v in installable(name, final, target, facts, sdist_allowed=sdist_allowed, enough=3))
 
 
@@ -188,16 +167,17 @@ def why_not(
     wanted = f"a wheel for CPython {target.python} on {target.platform.label}"
     if facts.pages[name].quarantined:
         return Proof.INDEX, "is quarantined by the index", "a release that the index does not hold back"
-    releases = facts.releases(name)
     refusals = [
-        refusal(file, target, facts, sdist_allowed=sdist_allowed) for version in versions for file in releases[version]
+        refusal(file, target, facts, sdist_allowed=sdist_allowed)
+        for version in versions
+        for file in facts.release(name, version)
     ]
     # A file that came furthest tells most: one with the right tags that was yanked beats one for another machine.
     for proof in (Proof.INDEX, Proof.CLOSURE):
         reasons = sorted({r.reason for r in refusals if r and r.proof is proof})
         if reasons:
             return proof, f"{_span(versions)}{' and '.join(reasons[:3])}", wanted
-    newest = describe_release(releases[versions[-1]], target, sdist_allowed=sdist_allowed)
+    newest = describe_release(facts.release(name, versions[-1]), target, sdist_allowed=sdist_allowed)
     if len(versions) > 1:
         return Proof.TAGS, f"admits {versions[0]} to {versions[-1]}, and the last of these has {newest}", wanted
     return Proof.TAGS, f"has {newest}", wanted

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import ParseError
 
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.spec import Spec
@@ -67,8 +67,8 @@ def update_extras(text: str, spec: Spec) -> str:
 
 def _read(text: str) -> tuple[Mapping[str, Any], list[str]]:
     try:
-        data = tomlkit.parse(text).unwrap()
-    except ParseError as error:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError([Problem(file=PATH, what=f"broken TOML: {error}")]) from error
     project = data.get("project")
     if not isinstance(project, dict):

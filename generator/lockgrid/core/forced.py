@@ -34,9 +34,15 @@ class Scan:
 
     After each step ``pages`` (names) and ``files`` (by sha256, for METADATA) are what is still needed; when
     both are empty, ``blockers`` is the result.
+
+    ``stand_in`` lets the METADATA of any wheel of a release stand for the others: a guess, quickly had.
+    ``eager`` also follows the newest release where there is a choice: it names what a resolution is likely
+    to need. Neither may decide anything.
     """
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, *, stand_in: bool = False, eager: bool = False) -> None:
+        self.stand_in = stand_in
+        self.eager = eager
         self.pages: set[str] = set()
         self.files: dict[str, IndexFile] = {}
         self._cells = [_CellScan(environment, target, self) for target in environment.targets]
@@ -122,13 +128,19 @@ class _CellScan:
         allowed = self._sdist_allowed(name)
         usable = installable(name, versions, self.target, facts, sdist_allowed=allowed, enough=2)
         choice = usable or versions  # an uninstallable release still tells what else it would have needed
+        if self.scan.eager:
+            choice = choice[:1]
         if len(choice) != 1:
             return True
         version, extras = choice[0], frozenset(self.forced[name].extras)
         if (name, version, extras) in self._done:
             return True
         file = best_file(name, version, self.target, facts, sdist_allowed=allowed)
-        file = file or self._closest(facts.releases(name)[version])
+        file = file or self._closest(facts.release(name, version))
+        if file is not None and self.scan.stand_in:
+            release = facts.release(name, version)
+            known = (f for f in release if f.sha256 in facts.metadata)
+            file = next(known, next((f for f in release if f.is_wheel), None))
         if file is None or not file.is_wheel:
             return True
         if file.sha256 not in facts.metadata:

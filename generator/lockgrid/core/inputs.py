@@ -39,7 +39,7 @@ def index_problems(environments: Iterable[Environment], facts: Facts) -> list[Pr
 
 
 def _no_release(declared: Declared, name: str, specifier: str, facts: Facts) -> Problem:
-    versions = sorted(facts.releases(name))
+    versions = facts.versions(name)
     final = [version for version in versions if not version.is_prerelease] or versions
     newest = f"the newest is {final[-1]}" if final else "it has no release at all"
     return Problem(

@@ -57,7 +57,7 @@ def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks,
         allowed = pin.name in environment.sdists
         held = [
             file
-            for file in facts.releases(pin.name).get(Version(pin.version), ())
+            for file in facts.release(pin.name, Version(pin.version))
             if file.sha256 in locked.hashes and refusal(file, target, facts, sdist_allowed=allowed) is None
         ]
         if held:

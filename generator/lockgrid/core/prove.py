@@ -78,7 +78,7 @@ def prove_index(pins: Sequence[Pin], facts: Facts) -> tuple[list[Blocker], list[
         if page.quarantined:
             reason = "is quarantined by the index"
         else:
-            listed = facts.file(pin.name, pin.file.filename)
+            listed = facts.file(pin.name, pin.version, pin.file.filename)
             if listed is None:
                 reason = f"is no longer on the index ({pin.file.filename})"
             elif listed.sha256 != pin.file.sha256:
@@ -236,4 +236,4 @@ def unneeded(closure: Closure) -> list[str]:
 
 def listed_file(pin: Pin, facts: Facts) -> IndexFile:
     """The file of a pin as the index's page lists it: what uv exported, with what only the page knows."""
-    return facts.file(pin.name, pin.file.filename) or pin.file
+    return facts.file(pin.name, pin.version, pin.file.filename) or pin.file

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -32,10 +33,14 @@ class IndexFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A project page: its files in the index's order, and whether the project is quarantined (PEP 792)."""
+    """A project page: its files by version, and whether the project is quarantined (PEP 792).
+
+    The versions are in normal form (PEP 440); files whose names follow no specification are left out.
+    ``releases`` may be a mapping that builds its values when they are asked for.
+    """
 
     name: str
-    files: tuple[IndexFile, ...] = ()
+    releases: Mapping[str, tuple[IndexFile, ...]] = field(default_factory=dict)
     missing: bool = False
     quarantined: bool = False
 

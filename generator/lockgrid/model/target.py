@@ -59,6 +59,9 @@ class Platform:
     name: str
     floor: tuple[int, int] | None = None
 
+    def __hash__(self) -> int:  # a target is looked up a hundred thousand times in a lock
+        return hash(self.name)
+
     @property
     def kind(self) -> PlatformKind:
         """The markers and tags that go with the name."""
@@ -84,6 +87,9 @@ class Target:
 
     platform: Platform
     python: str
+
+    def __hash__(self) -> int:
+        return hash((self.platform.name, self.python))
 
     @property
     def label(self) -> str:

@@ -10,16 +10,17 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-import platformdirs
-
 # Raised when what is kept, or how it is made, changes.
-_SCHEMA = 2
+_SCHEMA = 3
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """``$LOCKGRID_CACHE_DIR``, or the platform's place for caches."""
-    chosen = environ.get("LOCKGRID_CACHE_DIR")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("lockgrid", appauthor=False))
+    if chosen := environ.get("LOCKGRID_CACHE_DIR"):
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("lockgrid", appauthor=False))
 
 
 class Cache:

@@ -125,7 +125,7 @@ class Index:
         return wheel.parse_metadata(file, data)
 
     async def _range(self, http: Http, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
-        """``[start, end)`` of a file, or its last ``-start`` bytes: where the answer begins, it, and the file's size."""
+        """``[start, end)`` of a file or its last ``-start`` bytes: where they begin, they, and the file's size."""
         if start == 0 and end is None:
             response = await http.get(url)
             return 0, response.content, len(response.content)

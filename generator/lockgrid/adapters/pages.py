@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache
+from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -50,7 +51,7 @@ def _from_json(name: str, url: str, data: dict[str, Any]) -> Page:
         raise ValueError(f"simple API version {version}")
     status = data.get("project-status") or {}
     rows = [_json_row(url, entry) for entry in data["files"]]
-    return Page(name=name, releases=_by_version(name, rows), quarantined=status.get("status") == "quarantined")
+    return _page(name, rows, status.get("status") == "quarantined")
 
 
 #: filename, URL, sha256, size, upload time (RFC 3339), Requires-Python, yank reason, sha256 of METADATA.
@@ -94,16 +95,16 @@ class _Releases(Mapping[str, tuple[IndexFile, ...]]):
 
 
 def _file(row: _Row) -> IndexFile:
-    filename, url, sha256, size, uploaded, requires_python, yanked, metadata_sha256 = row
+    filename, url, digest, size, uploaded, requires_python, yanked, metadata_digest = row
     return IndexFile(
         filename=filename,
         url=url,
-        sha256=sha256,
+        sha256=digest,
         size=size,
         uploaded=datetime.fromisoformat(uploaded).astimezone(UTC) if uploaded else None,
         requires_python=requires_python,
         yanked=yanked,
-        metadata_sha256=metadata_sha256,
+        metadata_sha256=metadata_digest,
     )
 
 
@@ -132,12 +133,12 @@ def _version(name: str, filename: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _normal_version(text: str) -> str:
     return str(Version(text))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _is_name(stated: str, name: str) -> bool:
     return canonicalize_name(stated) == name
 
@@ -166,7 +167,7 @@ def _from_html(name: str, url: str, text: str) -> Page:
     if not parser.is_html:
         raise ValueError("no HTML")
     rows = [_html_row(url, anchor) for anchor in parser.anchors]
-    return Page(name=name, releases=_by_version(name, rows), quarantined=parser.status == "quarantined")
+    return _page(name, rows, parser.status == "quarantined")
 
 
 def _html_row(url: str, anchor: dict[str, str | None]) -> _Row:
@@ -190,10 +191,30 @@ def encode_page(page: Page) -> bytes:
     """A page that ``parse_page`` made, in short form for the cache."""
     rows = page.releases.rows if isinstance(page.releases, _Releases) else {}
     packed = {version: found if isinstance(found, str) else json.dumps(found) for version, found in rows.items()}
-    return json.dumps([page.name, page.missing, page.quarantined, packed], separators=(",", ":")).encode()
+    newest = page.newest.isoformat() if page.newest else None
+    return json.dumps([page.name, page.missing, page.quarantined, page.digest, newest, packed]).encode()
 
 
 def decode_page(value: bytes) -> Page:
     """The inverse of ``encode_page``."""
-    name, missing, quarantined, packed = json.loads(value)
-    return Page(name=name, releases=_Releases(packed), missing=missing, quarantined=quarantined)
+    name, missing, quarantined, digest, newest, packed = json.loads(value)
+    return Page(
+        name=name,
+        releases=_Releases(packed),
+        missing=missing,
+        quarantined=quarantined,
+        digest=digest,
+        newest=datetime.fromisoformat(newest) if newest else None,
+    )
+
+
+def _page(name: str, rows: list[_Row], quarantined: bool) -> Page:
+    times = [row[4] for row in rows]
+    newest = datetime.fromisoformat(max(t for t in times if t)).astimezone(UTC) if times and all(times) else None
+    return Page(
+        name=name,
+        releases=_by_version(name, rows),
+        quarantined=quarantined,
+        digest=sha256(json.dumps([quarantined, rows]).encode()).hexdigest(),
+        newest=newest,
+    )

@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from lockgrid.errors import InputError, Problem, ToolError
 
 _WAIT_SECONDS = 120.0
@@ -63,6 +61,8 @@ class Store:
 
         The lock is a file in the cache, named after the project, so nothing is left in the repository.
         """
+        from filelock import FileLock, Timeout  # imports asyncio, which no reading verb needs
+
         name = sha256(str(self.root.resolve()).encode()).hexdigest()[:16]
         try:
             cache.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class Store:
         finally:
             lock.release()
 
-    def replace(self, texts: Mapping[str, str], remove: Mapping[str, None] | tuple[str, ...] = ()) -> None:
+    def replace(self, texts: Mapping[str, str], remove: tuple[str, ...] = ()) -> None:
         """Write ``texts`` and remove ``remove``: all of it or, on any error, nothing.
 
         Every text is written beside its place and synced before the first is renamed; an interrupt waits
@@ -106,11 +106,11 @@ class Store:
                     next_step="nothing was changed; free space or set permissions, then run again",
                 ) from error
             with _uninterrupted():
-                self._commit(staged, tuple(remove))
+                self._commit(staged, remove)
         finally:
-            for path in staged.values():
+            for temporary in staged.values():
                 with suppress(OSError):
-                    path.unlink()
+                    temporary.unlink()
 
     def _check_writable(self, paths: list[str]) -> None:
         """A folder that refuses new names would fail only in the middle of the renames."""
@@ -175,6 +175,7 @@ def _uninterrupted() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
+    number: int
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda n, _f: caught.append(n)) for number in numbers}
     try:

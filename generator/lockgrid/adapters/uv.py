@@ -264,7 +264,7 @@ def _failed(verb: str, outcome: Outcome) -> ToolError:
 
 
 def explain_failure(said: str) -> str:
-    """uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
+    """Uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
     lines = [line.strip() for line in said.splitlines() if not line.startswith("Using CPython")]
     kept = [line for line in lines if line and not line.startswith("hint: While the active Python")]
     text = "\n".join(kept).replace("lockgrid-resolution", "envs")

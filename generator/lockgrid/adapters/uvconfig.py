@@ -128,7 +128,9 @@ def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]
     elif manifest.is_file():
         tables.append(_read(manifest).get("tool", {}).get("uv", {}))
     candidates = [user / "uv" / "uv.toml"]
-    candidates += [next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)]
+    candidates += [
+        next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)
+    ]
     tables += [_read(path) for path in candidates if path != own and path.is_file()]
     return tables
 

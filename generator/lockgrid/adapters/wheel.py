@@ -10,9 +10,9 @@ import io
 import json
 import struct
 import zipfile
+import zlib
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from zlib import error as ZlibError
 
 from packaging.metadata import parse_email
 from packaging.utils import (
@@ -107,7 +107,7 @@ async def read_metadata(file: IndexFile, fetch: FetchRange) -> bytes:
         archive = _archive_of_one(at, entry)
         archive.add(start, data)
         return await _read_member(file, archive, fetch)
-    except (zipfile.BadZipFile, ZlibError, EOFError, OSError, ValueError, struct.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError) as error:
         raise _unreadable(file, f"the wheel is no valid zip archive: {error}") from error
 
 
@@ -162,7 +162,9 @@ def _is_own(file: IndexFile, stem: str) -> bool:
     """Whether ``name-version`` before ``.dist-info`` is the wheel's own."""
     name, version = parse_wheel_filename(file.filename)[:2]
     stated_name, _, stated_version = stem.rpartition("-")
-    return canonicalize_name(stated_name) == name and canonicalize_version(stated_version) == canonicalize_version(version)
+    return canonicalize_name(stated_name) == name and canonicalize_version(stated_version) == canonicalize_version(
+        version
+    )
 
 
 def _archive_of_one(at: int, entry: bytes) -> _Sparse:
@@ -177,7 +179,7 @@ async def _read_member(file: IndexFile, archive: _Sparse, fetch: FetchRange) -> 
     for _ in range(6):  # member header, then member: more only where the header is unusually long
         try:
             archive.seek(0)
-            with zipfile.ZipFile(archive) as opened:  # type: ignore[arg-type]
+            with zipfile.ZipFile(archive) as opened:
                 info = opened.infolist()[0]
                 if info.file_size > _METADATA_LIMIT:
                     raise _unreadable(file, f"its METADATA claims {info.file_size} bytes")
@@ -221,7 +223,8 @@ def parse_metadata(file: IndexFile, data: bytes) -> DistMetadata:
     stated = raw.get("name", ""), raw.get("version", "")
     if canonicalize_name(stated[0]) != name or canonicalize_version(stated[1]) != canonicalize_version(version):
         raise ToolError(
-            f"its METADATA says {stated[0] or 'no name'} {stated[1] or 'and no version'}, the file name says {name} {version}",
+            f"its METADATA says {stated[0] or 'no name'} {stated[1] or 'and no version'}, "
+            f"the file name says {name} {version}",
             where=file.filename,
             next_step="do not install it; tell whoever published it",
         )

@@ -8,7 +8,9 @@ from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import CellRecord, Grid
 
 
-def explain(context: Context, environment: str, platform: str | None, python: str | None) -> tuple[Grid, list[CellRecord]]:
+def explain(
+    context: Context, environment: str, platform: str | None, python: str | None
+) -> tuple[Grid, list[CellRecord]]:
     """The grid, and the cells of the environment on the platform and Python (all where None).
 
     ``platform`` and ``python`` may come in either order. Raises ``InputError`` for a name that the grid

@@ -144,7 +144,11 @@ def _check_manifest(context: Context, spec: Spec) -> None:
     text = context.store.read(extras.PATH)
     if text is None:
         raise InputError(
-            [Problem(file=extras.PATH, what="there is no such file", hint="lockgrid keeps one extra an environment there")],
+            [
+                Problem(
+                    file=extras.PATH, what="there is no such file", hint="lockgrid keeps one extra an environment there"
+                )
+            ],
             next_step='write one with [project] name = "environments" and version = "0"',
         )
     extras.extras_in_step(text, spec)
@@ -171,9 +175,7 @@ class _Run:
             cache = Cache(cache_folder(self.context.environ))
             stack.callback(cache.close)
             config = read_config(self.context.store.root, self.context.environ)
-            uv = stack.enter_context(
-                Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now)
-            )
+            uv = stack.enter_context(Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now))
             index = stack.enter_context(Index(uv.config, cache, self.context.environ, self.context.clock))
             resolver = Resolver(
                 uv=uv,
@@ -212,6 +214,7 @@ class _Run:
         for environment in involved:
             if all((environment.name, target) in blockers for target in environment.targets):
                 raise nothing_left(environment, blockers)
+        resolver.remember(involved, blockers)
         resolver.prefetch(involved)
         solved = resolver.resolve(groups, blockers)
         for result in solved:
@@ -223,10 +226,11 @@ class _Run:
 
     def _guess(self, resolver: Resolver, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that will probably turn out unsupported: as in the old grid, or by a quick scan."""
-        digests = dict(self.old.grid.environments) if self.old.grid else {}
-        if any(digests.get(e.name) != digest_environment(e) for e in environments):
+        old = self.old.grid
+        digests = dict(old.environments) if old else {}
+        if old is None or any(digests.get(e.name) != digest_environment(e) for e in environments):
             return set(resolver.guess(environments))
-        failed = {(c.environment, c.platform, c.python) for c in self.old.grid.cells if not c.proven}
+        failed = {(c.environment, c.platform, c.python) for c in old.cells if not c.proven}
         return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:

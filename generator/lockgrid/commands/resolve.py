@@ -18,6 +18,7 @@ from lockgrid.core.candidates import Facts
 from lockgrid.core.differ import differ_over
 from lockgrid.core.forced import Scan
 from lockgrid.core.prove import listed_file, prove_closure, prove_index, prove_tags
+from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key
 from lockgrid.core.resolution import (
     Exclusion,
     Preference,
@@ -91,7 +92,19 @@ class Resolver:
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
+        key = scan_key(environments)
+        if known := self.cache.get("scan", [key]):
+            self.learn_pages(pages_of(known[key]))
+            kept = decode_scan(known[key], environments, self.facts)
+            if kept is not None:
+                return kept
         return self._scan([Scan(environment) for environment in environments], environments)
+
+    def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
+        """Keep the outcome of a scan for the next run. For input that was found faultless."""
+        value = encode_scan(blockers, self.facts)
+        if value is not None:
+            self.cache.put("scan", {scan_key(environments): value}, now=self.now)
 
     def guess(self, environments: Sequence[Environment]) -> Blockers:
         """The same, sooner and not to be trusted: METADATA of one wheel stands for its release."""
@@ -99,13 +112,18 @@ class Resolver:
         return self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
 
     def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
-        while not all([scan.advance(self.facts) for scan in scans]):
+        while self._advance(scans):
             self._learn(scans)
         return {
             (environment.name, target): blockers
             for environment, scan in zip(environments, scans, strict=True)
             for target, blockers in scan.blockers(self.facts).items()
         }
+
+    def _advance(self, scans: Sequence[Scan]) -> bool:
+        """Take every scan as far as it goes; whether any needs more facts."""
+        complete = [scan.advance(self.facts) for scan in scans]
+        return not all(complete)
 
     def _learn(self, scans: Sequence[Scan]) -> None:
         self.learn_pages({name for scan in scans for name in scan.pages})
@@ -116,7 +134,7 @@ class Resolver:
         """While uv works, fetch what its answer is likely to need."""
         scans = [Scan(environment, eager=True) for environment in environments]
         while any(not future.done() for future in self.started.values()):
-            if all([scan.advance(self.facts) for scan in scans]):
+            if not self._advance(scans):
                 break
             self._learn(scans)
 
@@ -147,9 +165,7 @@ class Resolver:
             solved += self._solve_kept(group, request, first)
         return solved
 
-    def _solve_kept(
-        self, group: Sequence[Environment], request: Request, first: Future[Outcome]
-    ) -> list[Solved]:
+    def _solve_kept(self, group: Sequence[Environment], request: Request, first: Future[Outcome]) -> list[Solved]:
         """Solve with the old pins preferred; the verdict on a cell must not hang on them."""
         solved = self._solve(group, request, first)
         if request.preferences and any(result.blockers for result in solved):
@@ -257,9 +273,7 @@ class Resolver:
         facts = [e for (name, version), where in exclusions.items() for e in exclude_all(name, [version], where)]
         return result, facts
 
-    def _select(
-        self, group: Sequence[Environment], request: Request, resolved: Resolved
-    ) -> dict[Cell, Selection]:
+    def _select(self, group: Sequence[Environment], request: Request, resolved: Resolved) -> dict[Cell, Selection]:
         exports = [self.pool.submit(self.uv.export, resolved, environment.extra) for environment in group]
         selections = {}
         for environment, export in zip(group, exports, strict=True):
@@ -339,7 +353,7 @@ class Resolver:
         return failed
 
     def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> str | None:
-        """uv's explanation when the environment alone has no solution on these targets."""
+        """Uv's explanation when the environment alone has no solution on these targets."""
         alone = self._request([environment], {environment.name: targets}, exclusions=request.exclusions)
         outcome = self._uv_lock(alone)
         return outcome.explanation if isinstance(outcome, NoSolution) else None
@@ -375,7 +389,7 @@ class Resolver:
         return solved
 
     def _separate(self, group: Sequence[Environment], request: Request, result: Solved) -> list[Solved]:
-        """uv's overrides and sdists hold for a whole resolution: who did not ask for one must not get it."""
+        """Uv's overrides and sdists hold for a whole resolution: who did not ask for one must not get it."""
         sets: list[list[Environment]] = []
         for environment in group:
             names = {pin.name for cell in result.cells(environment.name) for pin in cell.pins}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag
@@ -24,7 +24,7 @@ from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 _KNOWN_PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
 
 
-@lru_cache(maxsize=None)
+@cache
 def wheel_tags(filename: str) -> frozenset[Tag]:
     """The tags in a wheel's file name, none for anything else (binary distribution format, PEP 427)."""
     try:
@@ -33,11 +33,14 @@ def wheel_tags(filename: str) -> frozenset[Tag]:
         return frozenset()
 
 
-@lru_cache(maxsize=None)
+@cache
 def wheel_rank(filename: str, target: Target) -> int | None:
     """How well a wheel suits the target, 0 the best; None when it does not."""
     ranks = tag_ranks(target)
     return min((ranks[tag] for tag in wheel_tags(filename) if tag in ranks), default=None)
+
+
+_AFTER_WHEELS = 10**9
 
 
 @dataclass(slots=True)
@@ -106,25 +109,25 @@ def index_refusal(file: IndexFile, facts: Facts) -> Refusal | None:
     return None
 
 
-def best_file(
-    name: str, version: Version, target: Target, facts: Facts, *, sdist_allowed: bool
-) -> IndexFile | None:
+def best_file(name: str, version: Version, target: Target, facts: Facts, *, sdist_allowed: bool) -> IndexFile | None:
     """The file of one release that an installer on the target would take, None when it can take none."""
     key = (name, version, target, sdist_allowed)
     if key not in facts._best:
-        files = facts.release(name, version)
-        usable = [f for f in files if refusal(f, target, facts, sdist_allowed=sdist_allowed) is None]
-        wheels = [f for f in usable if f.is_wheel]
-        if wheels:
-            best = min(wheels, key=lambda f: (wheel_rank(f.filename, target) or 0, _build_order(f), f.filename))
-        else:
-            best = usable[0] if usable else None
-        facts._best[key] = best
+        ranked = []
+        for file in facts.release(name, version):
+            rank = wheel_rank(file.filename, target) if file.is_wheel else _AFTER_WHEELS
+            if rank is not None:
+                ranked.append((rank, _build_order(file), file.filename, file))
+        ranked.sort(key=lambda entry: entry[:3])
+        fitting = (entry[3] for entry in ranked if not refusal(entry[3], target, facts, sdist_allowed=sdist_allowed))
+        facts._best[key] = next(fitting, None)
     return facts._best[key]
 
 
 def _build_order(file: IndexFile) -> tuple[int, str]:
     """Higher build tags first (PEP 427)."""
+    if file.filename.count("-") < 5 or not file.is_wheel:
+        return (0, "")
     build = parse_wheel_filename(file.filename)[2]
     return (-build[0], build[1]) if build else (0, "")
 
@@ -206,11 +209,13 @@ def _describe_wheels(wheels: list[str], target: Target) -> str:
     pythons = _pythons(wheels, target.platform)
     if pythons:
         return f"wheels for CPython {_ranges(pythons)}"
-    newer = Platform(name=target.platform.name, floor=(target.platform.floor or (0, 0))[:1] + (99,))
+    newer = Platform(name=target.platform.name, floor=(target.platform.floor[0] if target.platform.floor else 0, 99))
     if target.platform.kind.floor_key == "macos":
         newer = Platform(name=target.platform.name, floor=(99, 0))
     if target.platform.floor and _pythons(wheels, newer):
-        needs = sorted({t.platform for w in wheels if wheel_rank(w, _at(newer, target)) is not None for t in wheel_tags(w)})
+        needs = sorted(
+            {t.platform for w in wheels if wheel_rank(w, _at(newer, target)) is not None for t in wheel_tags(w)}
+        )
         return f"wheels for {target.platform.name} only above its floor ({', '.join(needs) or 'newer systems'})"
     others = [
         name

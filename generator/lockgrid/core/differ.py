@@ -60,8 +60,8 @@ def _specifiers(environment: Environment, cell: ProvenCell, facts: Facts) -> dic
             add(canonicalize_name(requirement.name), str(requirement.specifier))
     for pin in cell.pins:
         for extras in _asked_extras(pin.name, cell.via):
-            for requirement in applicable(facts.metadata[pin.file.sha256], cell.target, extras):
-                add(requirement.name, requirement.specifier)
+            for demanded in applicable(facts.metadata[pin.file.sha256], cell.target, extras):
+                add(demanded.name, demanded.specifier)
     return asked
 
 

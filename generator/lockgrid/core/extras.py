@@ -44,7 +44,7 @@ def update_extras(text: str, spec: Spec) -> str:
         return text
     document = tomlkit.parse(text)
     project, managed = _read(text)
-    table: MutableMapping[str, Any] = document["project"]  # type: ignore[assignment]
+    table: MutableMapping[str, Any] = document["project"]
     if "optional-dependencies" not in project:
         table["optional-dependencies"] = tomlkit.table()
     extras: MutableMapping[str, Any] = table["optional-dependencies"]

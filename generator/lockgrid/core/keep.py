@@ -50,8 +50,8 @@ def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks,
     A wheel that was added to a released version later does not by itself change a lock.
     """
     lockfile = old.get((environment.name, target.platform.name))
-    for locked in lockfile.pins if lockfile else ():
-        same = locked.name == pin.name and locked.version == pin.version and target.python in locked.pythons
+    for locked in lockfile.named(pin.name) if lockfile else ():
+        same = locked.version == pin.version and target.python in locked.pythons
         if not same or pin.file.sha256 in locked.hashes:
             continue
         allowed = pin.name in environment.sdists

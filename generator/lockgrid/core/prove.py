@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 
 from packaging.specifiers import InvalidSpecifier
 from packaging.utils import canonicalize_name
@@ -92,7 +92,10 @@ def prove_index(pins: Sequence[Pin], facts: Facts) -> tuple[list[Blocker], list[
         if reason:
             blockers.append(
                 Blocker(
-                    proof=Proof.INDEX, package=f"{pin.name}=={pin.version}", exists=reason, missing="a file in good standing"
+                    proof=Proof.INDEX,
+                    package=f"{pin.name}=={pin.version}",
+                    exists=reason,
+                    missing="a file in good standing",
                 )
             )
             hopeless.append((pin.name, pin.version))
@@ -194,7 +197,7 @@ def _admits(specifier: str, target: Target) -> bool:
         return False
 
 
-@lru_cache(maxsize=None)
+@cache
 def applicable(metadata: DistMetadata, target: Target, extras: frozenset[str]) -> tuple[Demand, ...]:
     """The valid ``Requires-Dist`` lines that apply on the target when ``extras`` are asked for."""
     return tuple(
@@ -208,7 +211,7 @@ def _applies(demanded: Demand, target: Target, extras: frozenset[str]) -> bool:
     return not demanded.marker or marker_applies(demanded.marker, target, extras)
 
 
-@lru_cache(maxsize=None)
+@cache
 def broken_lines(metadata: DistMetadata, target: Target, extras: frozenset[str]) -> tuple[str, ...]:
     """What no cell can be proven with: lines that are not PEP 508, URLs, markers that no target answers."""
     said = []

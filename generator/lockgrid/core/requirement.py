@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier, SpecifierSet
@@ -34,7 +34,7 @@ def demand(requirement: Requirement) -> Demand:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_demand(text: str) -> Demand | None:
     """A ``Requires-Dist`` line; None where it is not valid, which the closure proof reports."""
     try:
@@ -43,13 +43,13 @@ def parse_demand(text: str) -> Demand | None:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def specifier_set(text: str) -> SpecifierSet:
     """The set, parsed once."""
     return SpecifierSet(text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def admits(specifier: str, version: str) -> bool:
     """Whether the specifier admits the version, pre-releases included: a pin was chosen already."""
     return specifier_set(specifier).contains(Version(version), prereleases=True)

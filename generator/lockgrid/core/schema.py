@@ -1,84 +1,74 @@
-"""The shape of the files in ``envs/``, checked with pydantic; the values become ``model.spec`` in ``core.spec``.
+"""The shape of the files in ``envs/``: TOML text to dataclasses, with every fault and none of the meaning.
 
 Unknown keys are refused, with the nearest known key. Types are strict: ``pythons = [3.10]`` is the number
-3.1 in TOML, so it is an error and not a Python.
+3.1 in TOML, so it is an error and not a Python. What the values mean is ``core.spec``'s to judge.
 """
 
 from __future__ import annotations
 
 import datetime
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from typing import Any, TypeVar
 
 from lockgrid.errors import Problem
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+T = TypeVar("T")
 
 
-class PlatformEntry(_Strict):
+@dataclass(frozen=True, slots=True)
+class PlatformEntry:
     """``[platforms.<name>]``."""
 
     glibc: str | None = None
     macos: str | None = None
 
 
-class TargetsFile(_Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsFile:
     """``envs/targets.toml``."""
 
-    cooldown: str | None = None
+    cooldown: str | None
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
-    indexes: dict[str, object] = Field(default_factory=dict)
+    indexes: dict[str, Any]
 
 
-class OverrideEntry(_Strict):
-    """``[overrides]``: a specifier and the reason for it."""
-
-    version: str
-    why: str
-
-
-class HoldEntry(_Strict):
-    """``[hold]``: written by refresh."""
+@dataclass(frozen=True, slots=True)
+class ExceptionEntry:
+    """An entry of ``[overrides]`` or ``[hold]``: a specifier and the reason for it."""
 
     version: str
     why: str
-    since: datetime.date | None = None
 
 
-class SmokeEntry(_Strict):
+@dataclass(frozen=True, slots=True)
+class SmokeEntry:
     """``[smoke]``."""
 
-    imports: list[str] = Field(default_factory=list)
-    commands: list[list[str]] = Field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    commands: list[list[str]] = field(default_factory=list)
 
 
-class EnvironmentFile(_Strict):
-    """``envs/<environment>.toml``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentFile:
+    """``envs/<environment>.toml``. None stands for a key that is absent where that differs from empty."""
 
-    summary: str = ""
-    abstract: bool = False
-    extends: list[str] = Field(default_factory=list)
-    requires: list[str] = Field(default_factory=list)
-    pythons: list[str] | None = None
-    platforms: list[str] | None = None
-    apart: bool | None = None
-    sdists: dict[str, str] = Field(default_factory=dict)
-    overrides: dict[str, OverrideEntry] = Field(default_factory=dict)
-    smoke: SmokeEntry = Field(default_factory=SmokeEntry)
-    sources: dict[str, object] = Field(default_factory=dict)
-    accept: dict[str, object] = Field(default_factory=dict)
-    hold: dict[str, HoldEntry] = Field(default_factory=dict)
-
-
-T = TypeVar("T", bound=BaseModel)
+    summary: str
+    abstract: bool
+    extends: list[str]
+    requires: list[str]
+    pythons: list[str] | None
+    platforms: list[str] | None
+    apart: bool | None
+    sdists: dict[str, str]
+    overrides: dict[str, ExceptionEntry]
+    smoke: SmokeEntry
+    sources: dict[str, Any]
+    accept: dict[str, Any]
+    hold: dict[str, ExceptionEntry]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -92,52 +82,199 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(words)}" if words else "there are none"
 
 
-def parse_file(schema: type[T], file: str, text: str) -> tuple[T | None, list[Problem]]:
-    """Parse the TOML ``text`` of ``file`` (named for messages only) into ``schema``; never raises."""
+def parse_targets(file: str, text: str) -> tuple[TargetsFile | None, list[Problem]]:
+    """The shape of ``targets.toml``; None when the TOML is broken. Never raises."""
+    return _parse(file, text, _targets)
+
+
+def parse_environment(file: str, text: str) -> tuple[EnvironmentFile | None, list[Problem]]:
+    """The shape of an environment's file; None when the TOML is broken. Never raises."""
+    return _parse(file, text, _environment)
+
+
+def _parse(file: str, text: str, read: Callable[[_Table], T]) -> tuple[T | None, list[Problem]]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return None, [Problem(file=file, what=f"broken TOML: {error}")]
-    try:
-        return schema.model_validate(data), []
-    except ValidationError as error:
-        return None, [_problem(schema, file, detail) for detail in error.errors(include_url=False)]
+    problems: list[Problem] = []
+    table = _Table(file, "", data, problems)
+    value = read(table)
+    table.close()
+    return value, problems
 
 
-def _problem(schema: type[BaseModel], file: str, detail: ErrorDetails) -> Problem:
-    location = detail["loc"]
-    key = _key(location)
-    kind = detail["type"]
-    if kind == "extra_forbidden":
-        known = _known_keys(schema, location[:-1])
-        return Problem(file=file, key=key, what="unknown key", hint=nearest(str(location[-1]), known))
-    if kind == "missing":
-        return Problem(file=file, key=key, what="this key is missing")
+def _targets(table: _Table) -> TargetsFile:
+    return TargetsFile(
+        cooldown=table.optional("cooldown", _string),
+        pythons=table.required("pythons", _strings, []),
+        platforms=table.tables("platforms", _platform, required=True),
+        indexes=table.optional("indexes", _anything) or {},
+    )
+
+
+def _platform(table: _Table) -> PlatformEntry:
+    return PlatformEntry(glibc=table.optional("glibc", _string), macos=table.optional("macos", _string))
+
+
+def _environment(table: _Table) -> EnvironmentFile:
+    return EnvironmentFile(
+        summary=table.optional("summary", _string) or "",
+        abstract=table.optional("abstract", _boolean) or False,
+        extends=table.optional("extends", _strings) or [],
+        requires=table.optional("requires", _strings) or [],
+        pythons=table.optional("pythons", _strings),
+        platforms=table.optional("platforms", _strings),
+        apart=table.optional("apart", _boolean),
+        sdists=table.optional("sdists", _reasons) or {},
+        overrides=table.tables("overrides", _override),
+        smoke=table.table("smoke", _smoke) or SmokeEntry(),
+        sources=table.optional("sources", _anything) or {},
+        accept=table.optional("accept", _anything) or {},
+        hold=table.tables("hold", _hold),
+    )
+
+
+def _override(table: _Table) -> ExceptionEntry:
+    return ExceptionEntry(version=table.required("version", _string, ""), why=table.required("why", _string, ""))
+
+
+def _hold(table: _Table) -> ExceptionEntry:
+    table.optional("since", _date)
+    return _override(table)
+
+
+def _smoke(table: _Table) -> SmokeEntry:
+    return SmokeEntry(
+        imports=table.optional("imports", _strings) or [],
+        commands=table.optional("commands", _commands) or [],
+    )
+
+
+class _Wrong(Exception):
+    """A value of the wrong type: the key below the one that was read, what is wrong, and a hint."""
+
+    def __init__(self, what: str, hint: str = "", below: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+        self.below = below
+
+
+class _Table:
+    """One TOML table while it is read: remembers which keys were asked for, and refuses the others."""
+
+    def __init__(self, file: str, key: str, data: Mapping[str, Any], problems: list[Problem]) -> None:
+        self._file = file
+        self._key = key
+        self._data = data
+        self._problems = problems
+        self._known: list[str] = []
+
+    def optional(self, key: str, read: Callable[[Any], T]) -> T | None:
+        """The value of a key, None when it is absent or wrong."""
+        self._known.append(key)
+        if key not in self._data:
+            return None
+        try:
+            return read(self._data[key])
+        except _Wrong as error:
+            self._say(f"{key}{error.below}", error.what, error.hint)
+            return None
+
+    def required(self, key: str, read: Callable[[Any], T], otherwise: T) -> T:
+        """The value of a key that must be there; ``otherwise`` when it is not."""
+        if key not in self._data:
+            self._known.append(key)
+            self._say(key, "this key is missing")
+            return otherwise
+        value = self.optional(key, read)
+        return otherwise if value is None else value
+
+    def table(self, key: str, read: Callable[[_Table], T]) -> T | None:
+        """A table below this one."""
+        data = self.optional(key, _anything)
+        if data is None:
+            return None
+        below = _Table(self._file, self._path(key), data, self._problems)
+        value = read(below)
+        below.close()
+        return value
+
+    def tables(self, key: str, read: Callable[[_Table], T], *, required: bool = False) -> dict[str, T]:
+        """A table whose values are tables of one shape."""
+        none: dict[str, Any] = {}
+        data = self.required(key, _anything, none) if required else self.optional(key, _anything) or none
+        below = _Table(self._file, self._path(key), data, self._problems)
+        found = {}
+        for name in data:
+            value = below.table(name, read)
+            if value is not None:
+                found[name] = value
+        return found
+
+    def close(self) -> None:
+        """Refuse the keys that nobody asked for."""
+        for key in self._data:
+            if key not in self._known:
+                self._say(key, "unknown key", nearest(key, self._known))
+
+    def _path(self, key: str) -> str:
+        return f"{self._key}.{key}" if self._key else key
+
+    def _say(self, key: str, what: str, hint: str = "") -> None:
+        self._problems.append(Problem(file=self._file, key=self._path(key), what=what, hint=hint))
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     hint = ""
-    if kind == "string_type" and isinstance(detail["input"], int | float):
-        hint = f'write it in quotes: "{detail["input"]}"; TOML reads 3.10 as the number 3.1'
-    if kind in ("model_type", "dict_type") and "overrides" in location:
-        hint = 'write { version = "==1.0", why = "the reason" }'
-    return Problem(file=file, key=key, what=detail["msg"][:1].lower() + detail["msg"][1:], hint=hint)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        hint = f'write it in quotes, "{value}"; to TOML 3.10 is the number 3.1'
+    raise _Wrong("must be a string", hint)
 
 
-def _key(location: tuple[int | str, ...]) -> str:
-    key = ""
-    for part in location:
-        if isinstance(part, int):
-            key += f"[{part}]"
-        else:
-            key += f".{part}" if key else part
-    return key
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise _Wrong("must be true or false")
 
 
-def _known_keys(schema: type[BaseModel], parents: tuple[int | str, ...]) -> list[str]:
-    """The keys of the table in which an unknown key stood."""
-    tables: dict[tuple[type[BaseModel], str], type[BaseModel]] = {
-        (TargetsFile, "platforms"): PlatformEntry,
-        (EnvironmentFile, "overrides"): OverrideEntry,
-        (EnvironmentFile, "hold"): HoldEntry,
-        (EnvironmentFile, "smoke"): SmokeEntry,
-    }
-    table = tables.get((schema, str(parents[0]))) if parents else schema
-    return list(table.model_fields) if table else []
+def _date(value: Any) -> datetime.date:
+    if isinstance(value, datetime.date):
+        return value
+    raise _Wrong("must be a date", "write 2026-11-30, without quotes")
+
+
+def _strings(value: Any) -> list[str]:
+    return _list(value, _string, "must be a list of strings")
+
+
+def _commands(value: Any) -> list[list[str]]:
+    return _list(value, _strings, 'must be a list of commands, each a list of strings: [["vela", "--version"]]')
+
+
+def _list(value: Any, read: Callable[[Any], T], what: str) -> list[T]:
+    if not isinstance(value, list):
+        raise _Wrong(what)
+    items = []
+    for index, item in enumerate(value):
+        try:
+            items.append(read(item))
+        except _Wrong as error:
+            raise _Wrong(error.what, error.hint, f"[{index}]{error.below}") from error
+    return items
+
+
+def _anything(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise _Wrong("must be a table", 'for an exception: { version = "==1.0", why = "the reason" }')
+
+
+def _reasons(value: Any) -> dict[str, str]:
+    for name, reason in _anything(value).items():
+        if not isinstance(reason, str):
+            raise _Wrong("the reason must be a string", below=f".{name}")
+    return dict(value)

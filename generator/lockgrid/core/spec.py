@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from lockgrid.core.schema import EnvironmentFile, TargetsFile, nearest, parse_file
+from lockgrid.core.schema import EnvironmentFile, TargetsFile, nearest, parse_environment, parse_targets
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.spec import Declared, Environment, Hold, Override, Smoke, Spec
@@ -34,7 +34,7 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
     problems: list[Problem] = []
     targets_file: TargetsFile | None = None
     if TARGETS in files:
-        targets_file, found = parse_file(TargetsFile, TARGETS, files[TARGETS])
+        targets_file, found = parse_targets(TARGETS, files[TARGETS])
         problems += found
     else:
         problems.append(Problem(file=TARGETS, what="this file is missing", hint="it lists platforms and Pythons"))
@@ -44,13 +44,13 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         if file == TARGETS:
             continue
         name = PurePosixPath(file).stem
-        environment_file, found = parse_file(EnvironmentFile, file, files[file])
+        environment_file, found = parse_environment(file, files[file])
         problems += found
-        if environment_file is None:
+        if environment_file is None or found:
             broken.add(name)
-        else:
+        if environment_file is not None:
             parsed[name] = environment_file
-    problems += _name_problems([*parsed, *broken])
+    problems += _name_problems({*parsed, *broken})
     if not parsed and not broken:
         problems.append(Problem(file="envs", what="there is no environment", hint="add envs/<name>.toml"))
     platforms: tuple[Platform, ...] = ()
@@ -71,7 +71,7 @@ def _python_sort(python: str) -> tuple[int, int]:
     return python_key(python) if _PYTHON.fullmatch(python) else (0, 0)
 
 
-def _name_problems(names: list[str]) -> list[Problem]:
+def _name_problems(names: set[str]) -> list[Problem]:
     problems = []
     seen: dict[NormalizedName, str] = {}
     for name in sorted(names):
@@ -96,9 +96,7 @@ def _platforms(targets: TargetsFile) -> tuple[tuple[Platform, ...], list[Problem
         key = f"platforms.{name}"
         kind = PLATFORM_KINDS.get(name)
         if kind is None:
-            problems.append(
-                Problem(file=TARGETS, key=key, what="unknown platform", hint=nearest(name, PLATFORM_KINDS))
-            )
+            problems.append(Problem(file=TARGETS, key=key, what="unknown platform", hint=nearest(name, PLATFORM_KINDS)))
             continue
         floors = {k: v for k, v in (("glibc", entry.glibc), ("macos", entry.macos)) if v is not None}
         for wrong in sorted(set(floors) - {kind.floor_key}):
@@ -293,7 +291,7 @@ class _Merger:
             pythons = entry.pythons if entry.pythons is not None else pythons
             platforms = entry.platforms if entry.platforms is not None else platforms
             apart = entry.apart if entry.apart is not None else apart
-        if not requires:
+        if not requires and name not in self.broken:
             self._say(f"envs/{name}.toml", "requires", "the environment requires nothing", "list a requirement")
         targets = [
             Target(platform=platform, python=python)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache
 
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
@@ -27,7 +27,7 @@ def full_versions(target: Target) -> tuple[str, str]:
     return f"{target.python}.0", f"{target.python}.{_LATEST_PATCH}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def marker_environments(target: Target) -> tuple[dict[str, str], ...]:
     """The PEP 508 environment of the target at the two versions of ``full_versions``."""
     first, latest = full_versions(target)
@@ -51,12 +51,12 @@ def _marker_environment(target: Target, full_version: str) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=None)
+@cache
 def _marker(text: str) -> Marker:
     return Marker(text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def marker_applies(text: str, target: Target, extras: frozenset[str] = frozenset()) -> bool:
     """Whether the marker ``text`` (PEP 508, valid) holds on the target at either of ``full_versions``.
 
@@ -78,7 +78,7 @@ def forbidden_marker(text: str) -> str:
     return next((variable for variable in FORBIDDEN_MARKERS if variable in text), "")
 
 
-@lru_cache(maxsize=None)
+@cache
 def admits_python(specifier: str, target: Target) -> bool:
     """Whether a ``Requires-Python`` admits every patch version that the target stands for, first and latest.
 
@@ -104,7 +104,7 @@ def platform_tags(platform: Platform) -> Iterator[str]:
         yield kind.tag_machine
 
 
-@lru_cache(maxsize=None)
+@cache
 def target_tags(target: Target) -> tuple[Tag, ...]:
     """Every tag that the target accepts, best first, as an installer on it would order them."""
     version = python_key(target.python)
@@ -116,7 +116,7 @@ def target_tags(target: Target) -> tuple[Tag, ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def tag_ranks(target: Target) -> dict[Tag, int]:
     """``target_tags`` with the rank of each, 0 the best."""
     return {tag: rank for rank, tag in enumerate(target_tags(target))}

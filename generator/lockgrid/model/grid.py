@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -116,4 +117,10 @@ class Lockfile:
     platform: str
     pythons: tuple[str, ...]
     sdists: tuple[str, ...]
-    pins: tuple[LockedPin, ...]
+    pins: tuple[LockedPin, ...]  # sorted by name
+
+    def named(self, name: str) -> tuple[LockedPin, ...]:
+        """The pins of one package: more than one where Pythons differ."""
+        start = bisect_left(self.pins, name, key=lambda pin: pin.name)
+        end = bisect_right(self.pins, name, key=lambda pin: pin.name)
+        return self.pins[start:end]

@@ -36,13 +36,16 @@ class Page:
     """A project page: its files by version, and whether the project is quarantined (PEP 792).
 
     The versions are in normal form (PEP 440); files whose names follow no specification are left out.
-    ``releases`` may be a mapping that builds its values when they are asked for.
+    ``releases`` may be a mapping that builds its values when they are asked for. ``digest`` is of all that
+    the page says, ``newest`` the upload time of its newest file, None where a file has none.
     """
 
     name: str
     releases: Mapping[str, tuple[IndexFile, ...]] = field(default_factory=dict)
     missing: bool = False
     quarantined: bool = False
+    digest: str = ""
+    newest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,8 +37,8 @@ def render_table(grid: Grid) -> str:
     proven = sum(cell.proven for cell in grid.cells)
     lines += [
         "",
-        f"{proven} of {len(grid.cells)} cells are proven; the number is how many packages the cell pins. "
-        "`–`: unsupported, and `lockgrid explain` says why. Blank: not in the grid.",
+        f"{proven} of {len(grid.cells)} cells are proven; the number is how many packages the cell pins.",
+        "`no`: unsupported, and `lockgrid explain` says why. Blank: not in the grid.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -46,7 +46,7 @@ def render_table(grid: Grid) -> str:
 def _shown(cell: CellRecord | None) -> str:
     if cell is None:
         return ""
-    return str(cell.packages) if cell.proven else "–"
+    return str(cell.packages) if cell.proven else "no"
 
 
 def reasons(cells: Sequence[CellRecord]) -> dict[str, list[CellRecord]]:

@@ -25,7 +25,7 @@ def _lines(lockfile: Lockfile) -> Iterator[str]:
         yield "# The build requirements of every sdist that [sdists] in envs/ allows."
         yield "# Generated: do not edit. To regenerate, run `lockgrid lock`."
     else:
-        yield f"# Generated: do not edit. To regenerate, change envs/{lockfile.environment}.toml and run `lockgrid lock`."
+        yield f"# Generated: do not edit. To regenerate, edit envs/{lockfile.environment}.toml and run `lockgrid lock`."
     if lockfile.environment != BUILD:
         yield ""
         yield "--only-binary :all:"

@@ -51,7 +51,9 @@ def _cells(cells: Sequence[CellRecord]) -> str:
     grouped: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         grouped.setdefault((cell.environment, cell.python), []).append(cell.platform)
-    parts = [f"{environment} on {', '.join(where)}, Python {python}" for (environment, python), where in grouped.items()]
+    parts = [
+        f"{environment} on {', '.join(where)}, Python {python}" for (environment, python), where in grouped.items()
+    ]
     return "; ".join(parts)
 
 

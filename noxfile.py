@@ -73,17 +73,18 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     cell = cells("dev").get(running)
     python = session.virtualenv.location
+    options: dict[str, Any] = {"env": clean_env(), "include_outer_env": False, "external": True}
     install = [*UV, "pip", "install", "--quiet", "--python", python]
     if cell is None and bootstrap and not (LOCKS / "dev").is_dir():
         session.warn("locks/dev is not there yet: installing lockgrid unpinned, from generator/pyproject.toml")
-        session.run_install(*install, "--editable", "generator", env=clean_env(), include_outer_env=False, external=True)
+        session.run_install(*install, "--editable", "generator", **options)
         return
     if cell is None or cell["status"] != "proven":
         known = ", ".join(p for p, c in cells("dev").items() if c["status"] == "proven") or "none on this machine"
         session.error(f"dev is not proven on {host_platform()} with Python {running}; run nox on one of: {known}")
     sync(session, "dev", python)
     install += ["--no-deps", "--no-build-isolation", "--offline", "--compile-bytecode", "--editable", "generator"]
-    session.run_install(*install, env=clean_env(), include_outer_env=False, external=True)
+    session.run_install(*install, **options)
 
 
 def run(session: nox.Session, *command: str) -> None:
@@ -153,9 +154,10 @@ def interpreter(session: nox.Session, environment: str) -> tuple[str, str]:
         if Path(path).is_file():
             return python, path
     reasons = sorted({cell["because"] for cell in here.values() if cell["status"] != "proven"})
-    session.error(
-        f"{environment} on {host_platform()} needs one of Python {', '.join(proven) or 'none'}, and none is here. "
-        f"Other Pythons are unsupported: {' / '.join(reasons)}"
+    others = f"; other Pythons are unsupported: {' / '.join(reasons)}" if reasons else ""
+    return session.error(
+        f"{environment} on {host_platform()} needs Python {' or '.join(proven) or '(none is proven)'}, "
+        f"and no such interpreter is here{others}"
     )
 
 

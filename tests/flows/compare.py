@@ -58,6 +58,4 @@ def assert_within_steps(found: Distance, limit: int) -> None:
     assert found.step, "nothing is quantized here, or with a step of 0"
     span = found.span / found.step
     assert span >= _LEAST_SPAN_IN_STEPS, f"the reference spans only {span:.1f} steps"
-    assert found.steps <= limit + _STEP_SLACK, (
-        f"{found.steps:.2f} steps of {found.step:.4g}, limit {limit}"
-    )
+    assert found.steps <= limit + _STEP_SLACK, f"{found.steps:.2f} steps of {found.step:.4g}, limit {limit}"

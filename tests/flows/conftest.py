@@ -58,9 +58,7 @@ def report(request: pytest.FixtureRequest, record_property: Callable[..., None])
     return _report
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the figures of all cases, one line each."""
     lines = config.stash[_FIGURES]
     if lines:

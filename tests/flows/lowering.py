@@ -26,9 +26,7 @@ _QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 _DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 
 
-def quantize(
-    module: nn.Module, inputs: Inputs, quantizer: Quantizer, calibration: Sequence[Inputs]
-) -> fx.GraphModule:
+def quantize(module: nn.Module, inputs: Inputs, quantizer: Quantizer, calibration: Sequence[Inputs]) -> fx.GraphModule:
     """The module with quantize and dequantize operators, still computed by torch in floating point.
 
     Run eagerly it is the reference for a backend's integer arithmetic.
@@ -69,9 +67,7 @@ def delegates(program: ExportedProgram) -> list[LoweredBackendModule]:
     """What is called as a delegate, in the order of the calls."""
     graph_module = program.graph_module
     return [
-        getattr(graph_module, node.args[0].target)
-        for node in graph_module.graph.nodes
-        if node.target is _CALL_DELEGATE
+        getattr(graph_module, node.args[0].target) for node in graph_module.graph.nodes if node.target is _CALL_DELEGATE
     ]
 
 

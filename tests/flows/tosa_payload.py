@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -35,11 +37,7 @@ def operators(payload: bytes) -> list[str]:
 
 def types(payload: bytes) -> set[str]:
     """The element types of all tensors: `FP32`, `INT8`."""
-    return {
-        _TYPES[block.Tensors(index).Type()]
-        for block in _blocks(payload)
-        for index in range(block.TensorsLength())
-    }
+    return {_TYPES[block.Tensors(index).Type()] for block in _blocks(payload) for index in range(block.TensorsLength())}
 
 
 def negate_weights(payload: bytes) -> bytes:
@@ -49,9 +47,7 @@ def negate_weights(payload: bytes) -> bytes:
     reads, so a truncated one ends the whole process with a segmentation fault.
     """
     altered = bytearray(payload)
-    tensors = [
-        block.Tensors(index) for block in _blocks(altered) for index in range(block.TensorsLength())
-    ]
+    tensors = [block.Tensors(index) for block in _blocks(altered) for index in range(block.TensorsLength())]
     weights = max(tensors, key=lambda tensor: tensor.DataLength())
     element = {"FP32": np.float32, "INT8": np.int8}[_TYPES[weights.Type()]]
     values = weights.DataAsNumpy().view(element)  # a view into `altered`
@@ -63,9 +59,11 @@ def execute(payload: bytes, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Run a graph in the reference model; inputs and outputs in the order of the graph.
 
     It writes to stdout each time that 1.0 is older than the 1.1 of its serializer and still
-    understood; no argument turns that off, and pytest captures it.
+    understood; no argument turns that off. pytest captures it if it is flushed while the test runs.
     """
     outputs, status = tosa_reference_model.run(payload, [tensor.numpy() for tensor in inputs])
+    if os.name == "posix":
+        ctypes.CDLL(None).fflush(None)
     assert status == tosa_reference_model.GraphStatus.TOSA_VALID, f"reference model: {status}"
     return [torch.from_numpy(np.array(output)) for output in outputs]
 

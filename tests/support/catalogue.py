@@ -89,9 +89,7 @@ class Catalogue:
         with self._lock:
             del self._project(self._find(filename).built.name).listings[filename]
 
-    def quarantine(
-        self, name: str, *, reason: str | None = None, offer_files: bool = False
-    ) -> None:
+    def quarantine(self, name: str, *, reason: str | None = None, offer_files: bool = False) -> None:
         """Quarantine a project (PEP 792). Its page then lists no files, as the PEP demands.
 
         offer_files: list them all the same, as an index might that only mirrors the status.

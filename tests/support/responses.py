@@ -35,9 +35,7 @@ def found(
 def text(status: int, body: str, **headers: str) -> Response:
     """Return a plain text response; underscores in the names of `headers` stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(
-        status=status, body=body.encode(), headers={"Content-Type": "text/plain", **named}
-    )
+    return Response(status=status, body=body.encode(), headers={"Content-Type": "text/plain", **named})
 
 
 def if_none_match(response: Response, header: str | None) -> Response:

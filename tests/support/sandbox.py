@@ -46,8 +46,7 @@ class Result:
         if self.code != code:
             command = " ".join(self.args)
             raise AssertionError(
-                f"{command}: exit code {self.code}, expected {code}\n"
-                f"--- stdout\n{self.out}\n--- stderr\n{self.err}"
+                f"{command}: exit code {self.code}, expected {code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
             )
         return self
 
@@ -74,9 +73,7 @@ class Project:
         self.home.mkdir()
         weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
 
-    def run(
-        self, *args: str, env: Mapping[str, str | None] | None = None, timeout: float = 60
-    ) -> Result:
+    def run(self, *args: str, env: Mapping[str, str | None] | None = None, timeout: float = 60) -> Result:
         """Run `python -m lockgrid *args` in the folder.
 
         env: variables to add, or with None to leave out. timeout: seconds, after which the process
@@ -84,9 +81,7 @@ class Project:
         """
         return self._start([sys.executable, "-m", "lockgrid", *args], env, timeout)
 
-    def uv(
-        self, *args: str, env: Mapping[str, str | None] | None = None, timeout: float = 60
-    ) -> Result:
+    def uv(self, *args: str, env: Mapping[str, str | None] | None = None, timeout: float = 60) -> Result:
         """Run `uv *args` in the folder, in the same environment as `run`."""
         return self._start([str(find_uv()), *args], env, timeout)
 
@@ -123,9 +118,7 @@ class Project:
         dropped = {name for name, value in (extra or {}).items() if value is None}
         return {name: value for name, value in env.items() if name not in dropped}
 
-    def _start(
-        self, command: Sequence[str], env: Mapping[str, str | None] | None, timeout: float
-    ) -> Result:
+    def _start(self, command: Sequence[str], env: Mapping[str, str | None] | None, timeout: float) -> Result:
         process = subprocess.Popen(
             command,
             cwd=self.folder,
@@ -143,8 +136,7 @@ class Project:
             _kill(process)
             out, err = process.communicate()
             raise AssertionError(
-                f"{' '.join(command)}: not done after {timeout} s\n"
-                f"--- stdout\n{out}\n--- stderr\n{err}"
+                f"{' '.join(command)}: not done after {timeout} s\n--- stdout\n{out}\n--- stderr\n{err}"
             ) from None
         return Result(args=tuple(command), code=process.returncode, out=out, err=err)
 

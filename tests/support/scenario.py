@@ -218,6 +218,4 @@ def _upload_time(value: object) -> str | None:
 
 def _refuse_unknown(table: Mapping[str, Any], known: set[str], where: str) -> None:
     if unknown := sorted(table.keys() - known):
-        raise ValueError(
-            f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}"
-        )
+        raise ValueError(f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}")

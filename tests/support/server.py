@@ -50,9 +50,7 @@ class Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
         # The default poll of 0.5 s would be the time that every test waits for the end.
-        self._thread = threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        )
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
 
     @property

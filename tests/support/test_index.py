@@ -54,10 +54,7 @@ def test_json_tells_everything_that_was_added(index: LocalIndex) -> None:
     assert answer["files"][1].keys() == {
         *("filename", "url", "hashes", "yanked", "core-metadata", "dist-info-metadata")
     }
-    assert (
-        httpx.get(index.file_url(one.filename) + ".metadata", trust_env=False).content
-        == one.metadata
-    )
+    assert httpx.get(index.file_url(one.filename) + ".metadata", trust_env=False).content == one.metadata
     index.remove(one.filename)
     assert page(index, "a")["versions"] == ["2"]
     assert get(index, f"/files/a/{one.filename}").status_code == 404
@@ -136,9 +133,7 @@ def test_a_quarantined_project_offers_no_files(index: LocalIndex) -> None:
     answer = page(index, "evil-one")
     assert answer["project-status"] == {"status": "quarantined", "reason": "malware"}
     assert answer["files"] == []
-    assert (
-        'name="pypi:project-status" content="quarantined"' in get(index, "/simple/evil-one/").text
-    )
+    assert 'name="pypi:project-status" content="quarantined"' in get(index, "/simple/evil-one/").text
     index.quarantine("evil-one", offer_files=True)
     assert len(page(index, "evil-one")["files"]) == 1
 

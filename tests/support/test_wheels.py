@@ -42,9 +42,7 @@ def test_the_same_arguments_give_the_same_bytes_on_every_machine() -> None:
         ),
     ],
 )
-def test_packaging_agrees_on_file_name_tags_metadata_and_record(
-    tags: tuple[str, ...], filename: str
-) -> None:
+def test_packaging_agrees_on_file_name_tags_metadata_and_record(tags: tuple[str, ...], filename: str) -> None:
     built = wheel("Foo.-Bar", "1.0+cpu", tags=tags, build="7", files={"a,b.txt": "x"})
     name, version, build, parsed_tags = parse_wheel_filename(built.filename)
     assert (built.filename, name, str(version), build) == (filename, "foo-bar", "1.0+cpu", (7, ""))

@@ -188,16 +188,12 @@ def _legacy(name: str, version: str, declared: _Declared, marker: str) -> dict[s
     return {"setup.py": setup.encode(), f"{escape(name)}.py": _module(version).encode()}
 
 
-def _entries(
-    files: Files, info: Mapping[str, bytes], stem: str, corrupt: Corruption | None
-) -> list[Entry]:
+def _entries(files: Files, info: Mapping[str, bytes], stem: str, corrupt: Corruption | None) -> list[Entry]:
     """Return the members of a wheel in their order, RECORD last, with the damage done to them.
 
     `info` is the content of its .dist-info directory, without RECORD.
     """
-    content = {
-        path: data.encode() if isinstance(data, str) else data for path, data in files.items()
-    }
+    content = {path: data.encode() if isinstance(data, str) else data for path, data in files.items()}
     content |= {f"{stem}.dist-info/{name}": data for name, data in info.items()}
     if corrupt == "two-dist-info":
         content["other-1.0.dist-info/METADATA"] = core_metadata("other", "1.0")
@@ -210,9 +206,7 @@ def _entries(
     return list(content.items())
 
 
-def _damage(
-    entries: list[Entry], metadata: bytes, compressed: bool, corrupt: Corruption | None
-) -> bytes:
+def _damage(entries: list[Entry], metadata: bytes, compressed: bool, corrupt: Corruption | None) -> bytes:
     """Return the bytes of the wheel, with the damage done that concerns the whole file."""
     if corrupt == "not-a-zip":
         return b"<!DOCTYPE html><title>Sign in</title>\n"

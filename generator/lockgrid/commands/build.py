@@ -43,7 +43,7 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
         requires=tuple(Declared(requirement=Requirement(line), file=_WHERE, key="") for line in wanted),
         targets=tuple(used),
     )
-    hopeless = resolver.scan([environment])
+    hopeless = resolver.learner.scan([environment])
     solved = resolver.resolve([[environment]], hopeless)
     asked_by = {name: sorted(f"{sdists[s].name}=={sdists[s].version}" for s in requires if name in _names(requires[s]))
                 for name in _names(wanted)}  # fmt: skip
@@ -56,13 +56,17 @@ def _names(lines: Iterable[str]) -> set[str]:
 
 def _requirements(resolver: Resolver, sdists: Mapping[str, Pin]) -> dict[str, tuple[str, ...]]:
     """By the sha256 of the sdist; read once from the archive, then from the cache for ever."""
-    known = {sha: tuple(json.loads(value)) for sha, value in resolver.cache.get("build-requires", sdists).items()}
+    known = {
+        sha: tuple(json.loads(value)) for sha, value in resolver.learner.cache.get("build-requires", sdists).items()
+    }
     for sha, pin in sdists.items():
         if sha not in known:
-            resolver.progress.step(f"reading {pin.file.filename}")
-            file = listed_file(pin, resolver.facts)
-            known[sha] = build_requirements(file.filename, resolver.index.download(file))
-            resolver.cache.put("build-requires", {sha: json.dumps(known[sha]).encode()}, now=resolver.now)
+            resolver.learner.progress.step(f"reading {pin.file.filename}")
+            file = listed_file(pin, resolver.learner.facts)
+            known[sha] = build_requirements(file.filename, resolver.learner.index.download(file))
+            resolver.learner.cache.put(
+                "build-requires", {sha: json.dumps(known[sha]).encode()}, now=resolver.learner.now
+            )
     return known
 
 

@@ -15,6 +15,7 @@ from lockgrid.adapters.uvconfig import read_config
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
+from lockgrid.commands.learn import Learner
 from lockgrid.commands.resolve import Resolver, Solved, nothing_left
 from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
@@ -177,16 +178,10 @@ class _Run:
             config = read_config(self.context.store.root, self.context.environ)
             uv = stack.enter_context(Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now))
             index = stack.enter_context(Index(uv.config, cache, self.context.environ, self.context.clock))
-            resolver = Resolver(
-                uv=uv,
-                index=index,
-                facts=Facts(cutoff=self.cutoff, known_hashes=self._known_hashes()),
-                progress=self.context.progress,
-                old=self.old.locks,
-                upgrade=None if self.options.upgrade_all else self.options.upgrade,
-                cache=cache,
-                now=self.now,
-            )
+            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes())
+            learner = Learner(index=index, facts=facts, progress=self.context.progress, cache=cache, now=self.now)
+            upgrade = None if self.options.upgrade_all else self.options.upgrade
+            resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved, blockers = self._solve(resolver)
@@ -206,30 +201,31 @@ class _Run:
     def _solve(self, resolver: Resolver) -> tuple[list[Solved], dict[Cell, tuple[Blocker, ...]]]:
         groups = self._groups()
         involved = [e for group in groups for e in group]
-        resolver.start(groups, self._guess(resolver, involved))
-        blockers = dict(resolver.scan(involved))
-        problems = index_problems(involved, resolver.facts) + forced_extra_problems(involved, resolver.facts)
+        learner = resolver.learner
+        resolver.start(groups, self._guess(learner, involved))
+        blockers = dict(learner.scan(involved))
+        problems = index_problems(involved, learner.facts) + forced_extra_problems(involved, learner.facts)
         if problems:
             raise InputError(problems)
         for environment in involved:
             if all((environment.name, target) in blockers for target in environment.targets):
                 raise nothing_left(environment, blockers)
-        resolver.remember(involved, blockers)
-        resolver.prefetch(involved)
+        learner.remember(involved, blockers)
+        learner.prefetch(involved, resolver.busy)
         solved = resolver.resolve(groups, blockers)
         for result in solved:
             blockers |= result.blockers
-            problems += extra_problems(result.environments, result.proven.values(), resolver.facts)
+            problems += extra_problems(result.environments, result.proven.values(), learner.facts)
         if problems:
             raise InputError(problems)
         return solved, blockers
 
-    def _guess(self, resolver: Resolver, environments: Sequence[Environment]) -> set[Cell]:
+    def _guess(self, learner: Learner, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that will probably turn out unsupported: as in the old grid, or by a quick scan."""
         old = self.old.grid
         digests = dict(old.environments) if old else {}
         if old is None or any(digests.get(e.name) != digest_environment(e) for e in environments):
-            return set(resolver.guess(environments))
+            return set(learner.guess(environments))
         failed = {(c.environment, c.platform, c.python) for c in old.cells if not c.proven}
         return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 

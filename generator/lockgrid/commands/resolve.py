@@ -1,4 +1,4 @@
-"""From environments to proven cells: scan, resolve together, prove, and take apart what cannot be together.
+"""From environments to proven cells: resolve together, prove, and take apart what cannot be together.
 
 uv decides every version. What happens here is bookkeeping around it: which cells to ask for, which facts
 to tell it, and what to ask again when it finds no solution.
@@ -6,19 +6,15 @@ to tell it, and what to ask again when it finds no solution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
+from lockgrid.commands.learn import Blockers, Cell, Learner
 from lockgrid.core import keep
-from lockgrid.core.candidates import Facts
-from lockgrid.core.differ import differ_over
-from lockgrid.core.forced import Scan
-from lockgrid.core.prove import listed_file, prove_closure, prove_index, prove_tags
-from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key
+from lockgrid.core.differ import differ_over, received_exceptions
+from lockgrid.core.prove import prove_closure, prove_index, prove_tags
 from lockgrid.core.resolution import (
     Exclusion,
     Preference,
@@ -40,14 +36,14 @@ from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
-from lockgrid.progress import Progress
 
-_ROUNDS = 40
+# Each round excludes a version or gives up a cell, so a run ends by itself; this only bounds a strange index.
+_ROUNDS = 100
 _WORKERS = 2
+_NEXT = "change the requirements that contradict each other in envs/"
 
-Cell = tuple[str, Target]
-Blockers = dict[Cell, tuple[Blocker, ...]]
 Outcome = Resolved | NoSolution
+Selections = dict[Cell, Selection]
 
 
 @dataclass(slots=True)
@@ -57,7 +53,6 @@ class Solved:
     environments: tuple[Environment, ...]
     proven: dict[Cell, ProvenCell] = field(default_factory=dict)
     blockers: Blockers = field(default_factory=dict)
-    exclusions: tuple[Exclusion, ...] = ()
 
     def cells(self, environment: str) -> list[ProvenCell]:
         """The proven cells of one environment."""
@@ -69,89 +64,25 @@ class Resolver:
     """Resolves groups of environments. ``old`` and ``upgrade`` say which pins to keep."""
 
     uv: Uv
-    index: Index
-    facts: Facts
-    progress: Progress
+    learner: Learner
     old: keep.OldLocks
     upgrade: frozenset[str] | None  # None: upgrade everything
-    cache: Cache
-    now: float
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
     apart: list[str] = field(default_factory=list)
     started: dict[Request, Future[Outcome]] = field(default_factory=dict)
 
-    # -- facts ---------------------------------------------------------------------------------------
-
-    def learn_pages(self, names: Iterable[str]) -> None:
-        """Fetch the pages that are not known yet."""
-        missing = {name for name in names if name not in self.facts.pages}
-        if missing:
-            self.progress.step(f"fetching {len(missing)} project pages")
-            self.facts.pages |= self.index.pages(missing, self.progress.advance)
-
-    def scan(self, environments: Sequence[Environment]) -> Blockers:
-        """The cells that no resolution can save, with every reason (``core.forced``)."""
-        self.progress.step("looking for cells that cannot be")
-        key = scan_key(environments)
-        if known := self.cache.get("scan", [key]):
-            self.learn_pages(pages_of(known[key]))
-            kept = decode_scan(known[key], environments, self.facts)
-            if kept is not None:
-                return kept
-        return self._scan([Scan(environment) for environment in environments], environments)
-
-    def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
-        """Keep the outcome of a scan for the next run. For input that was found faultless."""
-        value = encode_scan(blockers, self.facts)
-        if value is not None:
-            self.cache.put("scan", {scan_key(environments): value}, now=self.now)
-
-    def guess(self, environments: Sequence[Environment]) -> Blockers:
-        """The same, sooner and not to be trusted: METADATA of one wheel stands for its release."""
-        self.progress.step("reading the requirements")
-        return self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
-
-    def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
-        while self._advance(scans):
-            self._learn(scans)
-        return {
-            (environment.name, target): blockers
-            for environment, scan in zip(environments, scans, strict=True)
-            for target, blockers in scan.blockers(self.facts).items()
-        }
-
-    def _advance(self, scans: Sequence[Scan]) -> bool:
-        """Take every scan as far as it goes; whether any needs more facts."""
-        complete = [scan.advance(self.facts) for scan in scans]
-        return not all(complete)
-
-    def _learn(self, scans: Sequence[Scan]) -> None:
-        self.learn_pages({name for scan in scans for name in scan.pages})
-        files = {sha: file for scan in scans for sha, file in scan.files.items()}
-        self.facts.metadata |= self.index.metadata(files.values())
-
-    def prefetch(self, environments: Sequence[Environment]) -> None:
-        """While uv works, fetch what its answer is likely to need."""
-        scans = [Scan(environment, eager=True) for environment in environments]
-        while any(not future.done() for future in self.started.values()):
-            if not self._advance(scans):
-                break
-            self._learn(scans)
-
-    # -- resolution ----------------------------------------------------------------------------------
-
     def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
         """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
         names = ", ".join(e.name for group in groups for e in group)
-        self.progress.step(f"resolving {names}")
+        self.learner.progress.step(f"resolving {names}")
         for group in groups:
             request = self._first_request(group, frozenset(hopeless))
             if all(targets for _, targets in request.domain):
-                self.started[request] = self.pool.submit(self._uv_lock, request)
+                self.started[request] = self.pool.submit(self.uv_lock, request)
 
-    def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
-        domain = {e.name: tuple(t for t in e.targets if (e.name, t) not in hopeless) for e in group}
-        return self._request(group, domain, self._preferences(group))
+    def busy(self) -> bool:
+        """Whether uv still works on what was started."""
+        return any(not future.done() for future in self.started.values())
 
     def resolve(self, groups: Sequence[Sequence[Environment]], hopeless: Blockers) -> list[Solved]:
         """Resolve every group; groups whose environments cannot share come back as several.
@@ -159,44 +90,81 @@ class Resolver:
         Raises ``UnsatisfiableError`` when an environment is left without a cell.
         """
         requests = [self._first_request(group, frozenset(hopeless)) for group in groups]
-        futures = [self.started.get(r) or self.pool.submit(self._uv_lock, r) for r in requests]
+        futures = [self.started.get(r) or self.pool.submit(self.uv_lock, r) for r in requests]
         solved = []
-        for group, request, first in zip(groups, requests, futures, strict=True):
-            solved += self._solve_kept(group, request, first)
+        for request, first in zip(requests, futures, strict=True):
+            solved += self._solve_kept(request, first)
         return solved
 
-    def _solve_kept(self, group: Sequence[Environment], request: Request, first: Future[Outcome]) -> list[Solved]:
+    def uv_lock(self, request: Request) -> Outcome:
+        """Ask uv."""
+        default = self.uv.config.default
+        kept = preferences_lock(request, default.url if default else "") if request.preferences else ""
+        return self.uv.lock(project_toml(request), resolver_settings(request), kept)
+
+    def request(
+        self,
+        group: Sequence[Environment],
+        domain: dict[str, tuple[Target, ...]],
+        preferences: tuple[Preference, ...] = (),
+        exclusions: tuple[Exclusion, ...] = (),
+    ) -> Request:
+        """A request over some environments of a larger domain."""
+        return Request(
+            environments=tuple(group),
+            domain=tuple((e.name, domain[e.name]) for e in group),
+            cutoff=self.learner.facts.cutoff,
+            preferences=preferences,
+            exclusions=exclusions,
+        )
+
+    def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
+        domain = {e.name: tuple(t for t in e.targets if (e.name, t) not in hopeless) for e in group}
+        return self.request(group, domain, self._preferences(group))
+
+    def _preferences(
+        self, group: Sequence[Environment], also: Iterable[Preference] = (), *, keep_old: bool = True
+    ) -> tuple[Preference, ...]:
+        old = self.old if keep_old and self.upgrade is not None else {}
+        return keep.preferences(group, old, upgrade=self.upgrade or frozenset(), also=also)
+
+    # -- rounds --------------------------------------------------------------------------------------
+
+    def _solve_kept(self, request: Request, first: Future[Outcome]) -> list[Solved]:
         """Solve with the old pins preferred; the verdict on a cell must not hang on them."""
-        solved = self._solve(group, request, first)
+        solved = self._solve(request, first.result(), {})
         if request.preferences and any(result.blockers for result in solved):
-            self.progress.note("a cell failed with the old pins; resolving without them")
-            bare = replace(request, preferences=(), exclusions=())
-            solved = self._solve(group, bare, self.pool.submit(self._uv_lock, bare))
+            self.learner.progress.note("a cell failed with the old pins; resolving without them")
+            bare = replace(request, preferences=())
+            solved = self._solve(bare, self.uv_lock(bare), {})
         return solved
 
-    def _solve(self, group: Sequence[Environment], request: Request, first: Future[Outcome]) -> list[Solved]:
-        """Prove and resolve again until every cell left is proven, or uv finds no solution."""
-        blockers: Blockers = {}
-        outcome = first.result()
+    def _solve(self, request: Request, outcome: Outcome, blockers: Blockers) -> list[Solved]:
+        """Prove and resolve again until every cell left is proven, or uv finds no solution.
+
+        ``blockers`` are of cells that were given up on the way here.
+        """
         for _ in range(_ROUNDS):
             if isinstance(outcome, NoSolution):
-                return self._diagnose(group, request, outcome, blockers)
-            result, exclusions = self._prove(group, request, outcome)
-            known = set(request.exclusions)
-            new = [exclusion for exclusion in exclusions if exclusion not in known]
+                return self._diagnose(request, outcome, blockers)
+            selections = self._select(request, outcome)
+            sets = received_exceptions(request.environments, selections)
+            if len(sets) > 1:
+                return self._solve_sets(sets, request, blockers)
+            result, exclusions = self._prove(request, selections, outcome)
             if not result.blockers:
                 result.blockers = blockers
-                result.exclusions = request.exclusions
-                return self._separate(group, request, result)
+                return [result]
+            new = [exclusion for exclusion in exclusions if exclusion not in request.exclusions]
             if new:
                 request = replace(request, exclusions=(*request.exclusions, *new))
             else:
-                blockers |= result.blockers
+                blockers = blockers | result.blockers
                 request = self._without(request, result.blockers, blockers)
-            self.progress.step("resolving again, with what was learnt")
-            outcome = self._uv_lock(request)
+            self.learner.progress.step("resolving again, with what was learnt")
+            outcome = self.uv_lock(request)
         raise UnsatisfiableError(
-            f"no set of files was found in {_ROUNDS} rounds for {', '.join(e.name for e in group)}",
+            f"no set of files was found in {_ROUNDS} rounds for {', '.join(e.name for e in request.environments)}",
             next_step="narrow the requirements in envs/",
         )
 
@@ -208,133 +176,101 @@ class Resolver:
                 raise nothing_left(environment, blockers)
         return replace(request, domain=tuple(domain.items()))
 
-    def _request(
-        self,
-        group: Sequence[Environment],
-        domain: dict[str, tuple[Target, ...]],
-        preferences: tuple[Preference, ...] = (),
-        exclusions: tuple[Exclusion, ...] = (),
-    ) -> Request:
-        return Request(
-            environments=tuple(group),
-            domain=tuple((e.name, domain[e.name]) for e in group),
-            cutoff=self.facts.cutoff,
-            preferences=preferences,
-            exclusions=exclusions,
-        )
-
-    def _preferences(self, group: Sequence[Environment], also: Iterable[Preference] = ()) -> tuple[Preference, ...]:
-        if self.upgrade is None:
-            return tuple(also)
-        return keep.preferences(group, self.old, upgrade=self.upgrade, also=also)
-
-    def _uv_lock(self, request: Request) -> Outcome:
-        default = self.uv.config.default
-        url = default.url if default else ""
-        kept = preferences_lock(request, url) if request.preferences else ""
-        return self.uv.lock(project_toml(request), resolver_settings(request), kept)
-
     # -- proofs --------------------------------------------------------------------------------------
 
-    def _prove(
-        self, group: Sequence[Environment], request: Request, resolved: Resolved
-    ) -> tuple[Solved, list[Exclusion]]:
-        selections = self._select(group, request, resolved)
-        pins = [pin for selection in selections.values() for pin in selection.pins]
-        names = {pin.name for pin in pins} | {name for s in selections.values() for name, _ in s.unservable}
-        self.learn_pages(names)
-        result = Solved(environments=tuple(group))
-        exclusions: dict[tuple[str, str], list[Target]] = {}
-        chosen: dict[Cell, list[Pin]] = {}
-        for (name, target), selection in selections.items():
-            environment = next(e for e in group if e.name == name)
-            blockers, hopeless = prove_tags(environment, target, selection, self.facts)
-            kept = [self._kept(pin, environment, target) for pin in selection.pins]
-            index_blockers, index_hopeless = prove_index(kept, self.facts)
-            if blockers or index_blockers:
-                result.blockers[name, target] = (*blockers, *index_blockers)
-            for version in [*hopeless, *index_hopeless]:
-                exclusions.setdefault(version, []).append(target)
-            chosen[name, target] = kept
-        self._learn_metadata(chosen, resolved)
-        self.progress.step(f"proving {len(chosen)} cells")
-        for number, ((name, target), kept) in enumerate(chosen.items(), 1):
-            if (name, target) in result.blockers:
-                continue
-            environment = next(e for e in group if e.name == name)
-            closure = prove_closure(environment, target, kept, self.facts)
-            if closure.blockers:
-                result.blockers[name, target] = tuple(closure.blockers)
-            else:
-                via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
-                cell = ProvenCell(environment=name, target=target, pins=tuple(kept), via=via)
-                result.proven[name, target] = cell
-            self.progress.advance(number, len(chosen))
-        facts = [e for (name, version), where in exclusions.items() for e in exclude_all(name, [version], where)]
-        return result, facts
-
-    def _select(self, group: Sequence[Environment], request: Request, resolved: Resolved) -> dict[Cell, Selection]:
-        exports = [self.pool.submit(self.uv.export, resolved, environment.extra) for environment in group]
-        selections = {}
-        for environment, export in zip(group, exports, strict=True):
+    def _select(self, request: Request, resolved: Resolved) -> Selections:
+        """What each cell would install, with the files that the old lock had where they still serve."""
+        exports = [self.pool.submit(self.uv.export, resolved, e.extra) for e in request.environments]
+        selections: Selections = {}
+        for environment, export in zip(request.environments, exports, strict=True):
             targets = request.targets(environment.name)
             found = self._selected(export.result(), targets, frozenset(environment.sdists))
             for target, selection in found.items():
                 selections[environment.name, target] = selection
+        named = {pin.name for selection in selections.values() for pin in selection.pins}
+        self.learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})
+        for environment in request.environments:
+            for target in request.targets(environment.name):
+                selection = selections[environment.name, target]
+                kept = tuple(self._kept(pin, environment, target) for pin in selection.pins)
+                selections[environment.name, target] = replace(selection, pins=kept)
         return selections
 
     def _selected(self, text: str, targets: tuple[Target, ...], sdists: frozenset[str]) -> dict[Target, Selection]:
         """``core.select``, remembered: it is the dearest step, and its answer hangs on its input alone."""
+        cache = self.learner.cache
         key = selection_key(text, targets, sdists)
-        if known := self.cache.get("selection", [key]):
+        if known := cache.get("selection", [key]):
             return decode_selections(known[key], targets)
         selections = select(parse_pylock(text), targets, sdists)
-        self.cache.put("selection", {key: encode_selections(selections)}, now=self.now)
+        cache.put("selection", {key: encode_selections(selections)}, now=self.learner.now)
         return selections
 
     def _kept(self, pin: Pin, environment: Environment, target: Target) -> Pin:
         if self.upgrade is None or pin.name in self.upgrade:
             return pin
-        return keep.keep_file(pin, environment, target, self.old, self.facts)
+        return keep.keep_file(pin, environment, target, self.old, self.learner.facts)
 
-    def _learn_metadata(self, chosen: dict[Cell, list[Pin]], resolved: Resolved) -> None:
-        """METADATA of every file of every cell: from the wheel itself, for a sdist from what uv learnt."""
-        pins = {pin.file.sha256: pin for kept in chosen.values() for pin in kept}
-        missing = {sha: pin for sha, pin in pins.items() if sha not in self.facts.metadata}
-        wheels = [listed_file(pin, self.facts) for pin in missing.values() if pin.file.is_wheel]
-        if wheels:
-            self.progress.step(f"reading METADATA of {len(wheels)} wheels")
-            self.facts.metadata |= self.index.metadata(wheels, self.progress.advance)
-        for sha, pin in missing.items():
-            if not pin.file.is_wheel:
-                self.facts.metadata[sha] = self.uv.sdist_metadata(resolved, pin.name, pin.version)
+    def _prove(self, request: Request, selections: Selections, resolved: Resolved) -> tuple[Solved, list[Exclusion]]:
+        """Proofs 1 to 3 of every cell; also the versions that a cell failed over and no resolution should offer it."""
+        facts = self.learner.facts
+        result = Solved(environments=request.environments)
+        exclusions: dict[tuple[str, str], list[Target]] = {}
+        for environment in request.environments:
+            for target in request.targets(environment.name):
+                selection = selections[environment.name, target]
+                blockers, hopeless = prove_tags(environment, target, selection, facts)
+                index_blockers, index_hopeless = prove_index(selection.pins, facts)
+                if blockers or index_blockers:
+                    result.blockers[environment.name, target] = (*blockers, *index_blockers)
+                for version in [*hopeless, *index_hopeless]:
+                    exclusions.setdefault(version, []).append(target)
+        sound = {cell: selection.pins for cell, selection in selections.items() if cell not in result.blockers}
+        self._learn_metadata({pin.file.sha256: pin for pins in sound.values() for pin in pins}, resolved)
+        self.learner.progress.step(f"proving {len(selections)} cells")
+        for number, (cell, pins) in enumerate(sound.items(), 1):
+            self._prove_closure(request, cell, pins, result)
+            self.learner.progress.advance(number, len(sound))
+        found = [e for (name, version), where in exclusions.items() for e in exclude_all(name, [version], where)]
+        return result, found
+
+    def _prove_closure(self, request: Request, cell: Cell, pins: tuple[Pin, ...], result: Solved) -> None:
+        name, target = cell
+        environment = next(e for e in request.environments if e.name == name)
+        closure = prove_closure(environment, target, pins, self.learner.facts)
+        if closure.blockers:
+            result.blockers[cell] = tuple(closure.blockers)
+        else:
+            via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
+            result.proven[cell] = ProvenCell(environment=name, target=target, pins=pins, via=via)
+
+    def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:
+        """METADATA of every file: from the wheel itself, for a sdist from what uv learnt."""
+        self.learner.metadata(pins.values())
+        known = self.learner.facts.metadata
+        for sha, pin in pins.items():
+            if sha not in known:
+                known[sha] = self.uv.sdist_metadata(resolved, pin.name, pin.version)
 
     # -- when uv finds no solution -------------------------------------------------------------------
 
-    def _diagnose(
-        self, group: Sequence[Environment], request: Request, failure: NoSolution, blockers: Blockers
-    ) -> list[Solved]:
+    def _diagnose(self, request: Request, failure: NoSolution, blockers: Blockers) -> list[Solved]:
         """Find the cells that cannot be, or the environments that cannot share, and go on without."""
-        self.progress.step("no common solution; looking for who is at fault")
+        self.learner.progress.step("no common solution; looking for who is at fault")
         failed: Blockers = {}
-        for environment in group:
+        for environment in request.environments:
             failed |= self._narrow(environment, request)
         known = blockers | failed
         if failed:
             request = self._without(request, failed, known)
-            outcome = self._uv_lock(request)
+            outcome = self.uv_lock(request)
             if not isinstance(outcome, NoSolution):
-                return self._again(group, request, known)
-        if len(group) == 1:
-            raise UnsatisfiableError(
-                f"{group[0].file} cannot be resolved:\n{_indent(failure.explanation)}", next_step=_NEXT
-            )
-        return self._take_apart(group, request, known)
-
-    def _again(self, group: Sequence[Environment], request: Request, blockers: Blockers) -> list[Solved]:
-        solved = self._solve(group, request, self.pool.submit(self._uv_lock, request))
-        solved[0].blockers = blockers | solved[0].blockers
-        return solved
+                return self._solve(request, outcome, known)
+            failure = outcome
+        if len(request.environments) == 1:
+            file = request.environments[0].file
+            raise UnsatisfiableError(f"{file} cannot be resolved:\n{_indent(failure.explanation)}", next_step=_NEXT)
+        return self._solve_sets(self._sharing(request), request, known)
 
     def _narrow(self, environment: Environment, request: Request) -> Blockers:
         """The cells of one environment that uv cannot solve by themselves: tried by Python, then by platform."""
@@ -353,55 +289,37 @@ class Resolver:
         return failed
 
     def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> str | None:
-        """Uv's explanation when the environment alone has no solution on these targets."""
-        alone = self._request([environment], {environment.name: targets}, exclusions=request.exclusions)
-        outcome = self._uv_lock(alone)
+        """The explanation of uv when the environment alone has no solution on these targets."""
+        alone = self.request([environment], {environment.name: targets}, exclusions=request.exclusions)
+        outcome = self.uv_lock(alone)
         return outcome.explanation if isinstance(outcome, NoSolution) else None
 
-    def _take_apart(self, group: Sequence[Environment], request: Request, blockers: Blockers) -> list[Solved]:
-        """Put each environment into the first set with which it can share; solve each set by itself."""
+    def _sharing(self, request: Request) -> list[list[Environment]]:
+        """Put each environment into the first set with which uv finds a common solution."""
         sets: list[list[Environment]] = []
         domain = dict(request.domain)
-        for environment in group:
+        for environment in request.environments:
             for members in sets:
-                trial = self._request([*members, environment], domain, exclusions=request.exclusions)
-                if not isinstance(self._uv_lock(trial), NoSolution):
+                trial = self.request([*members, environment], domain, exclusions=request.exclusions)
+                if not isinstance(self.uv_lock(trial), NoSolution):
                     members.append(environment)
                     break
             else:
                 sets.append([environment])
-        return self._solve_sets(sets, domain, request.exclusions, blockers)
+        return sets
 
-    def _solve_sets(
-        self,
-        sets: Sequence[Sequence[Environment]],
-        domain: dict[str, tuple[Target, ...]],
-        exclusions: tuple[Exclusion, ...],
-        blockers: Blockers,
-    ) -> list[Solved]:
+    def _solve_sets(self, sets: Sequence[Sequence[Environment]], request: Request, blockers: Blockers) -> list[Solved]:
+        """Solve each set by itself, later ones preferring what earlier ones pinned; say over what they differ."""
         solved: list[Solved] = []
+        domain = dict(request.domain)
         for members in sets:
-            earlier = [pin_preference for result in solved for pin_preference in _as_preferences(result)]
-            request = self._request(members, domain, self._preferences(members, earlier), exclusions)
-            solved += self._solve(members, request, self.pool.submit(self._uv_lock, request))
+            earlier = [preference for result in solved for preference in _as_preferences(result)]
+            preferences = self._preferences(members, earlier, keep_old=bool(request.preferences))
+            part = self.request(members, domain, preferences, request.exclusions)
+            solved += self._solve(part, self.uv_lock(part), {})
         solved[0].blockers = blockers | solved[0].blockers
         self._say_apart(solved)
         return solved
-
-    def _separate(self, group: Sequence[Environment], request: Request, result: Solved) -> list[Solved]:
-        """Uv's overrides and sdists hold for a whole resolution: who did not ask for one must not get it."""
-        sets: list[list[Environment]] = []
-        for environment in group:
-            names = {pin.name for cell in result.cells(environment.name) for pin in cell.pins}
-            for members in sets:
-                if all(_agree(environment, member, names, result) for member in members):
-                    members.append(environment)
-                    break
-            else:
-                sets.append([environment])
-        if len(sets) == 1:
-            return [result]
-        return self._solve_sets(sets, dict(request.domain), request.exclusions, result.blockers)
 
     def _say_apart(self, solved: Sequence[Solved]) -> None:
         for number, later in enumerate(solved):
@@ -409,24 +327,12 @@ class Resolver:
                 for one in earlier.environments:
                     for other in later.environments:
                         packages = differ_over(
-                            (one, earlier.cells(one.name)), (other, later.cells(other.name)), self.facts
+                            (one, earlier.cells(one.name)), (other, later.cells(other.name)), self.learner.facts
                         )
                         over = "; ".join(packages[:5]) or "their overrides or sdists"
-                        self.apart.append(f"{one.name} and {other.name} are locked apart: they differ over {over}")
-
-
-_NEXT = "change the requirements that contradict each other in envs/"
-
-
-def _agree(one: Environment, other: Environment, names: set[str], result: Solved) -> bool:
-    """Whether neither is given something by the other's overrides, sdists or holds."""
-    theirs = {pin.name for cell in result.cells(other.name) for pin in cell.pins}
-    for subject, rival, present in ((one, other, names), (other, one, theirs)):
-        for override in rival.overrides:
-            mine = subject.override(override.name)
-            if override.name in present and (mine is None or mine.specifier != override.specifier):
-                return False
-    return True
+                        sentence = f"{one.name} and {other.name} are locked apart: they differ over {over}"
+                        if sentence not in self.apart:
+                            self.apart.append(sentence)
 
 
 def _as_preferences(result: Solved) -> list[Preference]:
@@ -457,6 +363,3 @@ def nothing_left(environment: Environment, blockers: Blockers) -> UnsatisfiableE
     return UnsatisfiableError(
         f"{environment.file}: no cell of {environment.name} can be installed:\n" + "\n".join(lines), next_step=_NEXT
     )
-
-
-Say = Callable[[str], None]

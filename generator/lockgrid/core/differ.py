@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.candidates import Facts
 from lockgrid.core.prove import applicable
 from lockgrid.core.requirement import admits
+from lockgrid.core.select import Selection
 from lockgrid.core.targets import marker_applies
 from lockgrid.model.grid import ProvenCell
 from lockgrid.model.spec import Environment
+from lockgrid.model.target import Target
 
 
 def differ_over(
@@ -75,3 +77,39 @@ def _asked_extras(name: str, via: Iterable[tuple[str, tuple[str, ...]]]) -> set[
             if package == name and bracket:
                 found.add(frozenset(extras.rstrip("]").split(",")))
     return found
+
+
+def received_exceptions(
+    environments: Sequence[Environment], selections: Mapping[tuple[str, Target], Selection]
+) -> list[list[Environment]]:
+    """The environments in sets that may share a resolution as far as overrides and sdists go.
+
+    For uv these hold for a whole resolution: an environment that would receive an overridden package, or a
+    sdist, without having asked for that exception belongs into another set. One set when all is well.
+    """
+    received: dict[str, set[str]] = {environment.name: set() for environment in environments}
+    for (name, _), selection in selections.items():
+        received[name].update(pin.name for pin in selection.pins)
+        received[name].update(package for package, _ in selection.unservable)
+    sets: list[list[Environment]] = []
+    for environment in environments:
+        for members in sets:
+            if all(_may_share(environment, member, received) for member in members):
+                members.append(environment)
+                break
+        else:
+            sets.append([environment])
+    return sets
+
+
+def _may_share(one: Environment, other: Environment, received: Mapping[str, set[str]]) -> bool:
+    return not (_bent(one, other, received[one.name]) or _bent(other, one, received[other.name]))
+
+
+def _bent(subject: Environment, rival: Environment, present: set[str]) -> bool:
+    """Whether an exception of ``rival`` reaches what ``subject`` received, and is none of its own."""
+    for override in rival.overrides:
+        mine = subject.override(override.name)
+        if override.name in present and (mine is None or mine.specifier != override.specifier):
+            return True
+    return any(name in present and name not in subject.sdists for name in rival.sdists)

@@ -176,7 +176,7 @@ class _CellScan:
         if installable(name, versions, self.target, facts, sdist_allowed=allowed, enough=1):
             return None
         proof, exists, missing = Proof.RESOLUTION, "matches no release", "a release"
-        if versions:
+        if versions or facts.pages[name].quarantined:
             proof, exists, missing = why_not(name, versions, self.target, facts, sdist_allowed=allowed)
         serves = serving_versions(name, self.target, facts, sdist_allowed=allowed)
         return Blocker(proof=proof, package=package, required_by=by, exists=exists, missing=missing, serves=serves)

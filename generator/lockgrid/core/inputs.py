@@ -33,7 +33,7 @@ def index_problems(environments: Iterable[Environment], facts: Facts) -> list[Pr
                         hint="check the spelling, and uv's index settings",
                     )
                 )
-            elif not matching_versions(name, frozenset({specifier}), facts):
+            elif not facts.pages[name].quarantined and not matching_versions(name, frozenset({specifier}), facts):
                 problems.append(_no_release(declared, name, specifier, facts))
     return problems
 

@@ -40,9 +40,7 @@ def get_requires_for_build_sdist(config_settings: object = None) -> list[str]:
     return []
 
 
-def prepare_metadata_for_build_wheel(
-    metadata_directory: str, config_settings: object = None
-) -> str:
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
     _mark("prepare_metadata_for_build_wheel")
     with zipfile.ZipFile(io.BytesIO(_wheel()[1])) as archive:
         members = [name for name in archive.namelist() if ".dist-info/" in name]
@@ -50,9 +48,7 @@ def prepare_metadata_for_build_wheel(
     return members[0].split("/")[0]
 
 
-def build_wheel(
-    wheel_directory: str, config_settings: object = None, metadata_directory: object = None
-) -> str:
+def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     _mark("build_wheel")
     name, data = _wheel()
     pathlib.Path(wheel_directory, name).write_bytes(data)

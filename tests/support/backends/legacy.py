@@ -22,9 +22,7 @@ class _Legacy:
     def get_requires_for_build_wheel(self, config_settings: object = None) -> list[str]:
         return []
 
-    def prepare_metadata_for_build_wheel(
-        self, metadata_directory: str, config_settings: object = None
-    ) -> str:
+    def prepare_metadata_for_build_wheel(self, metadata_directory: str, config_settings: object = None) -> str:
         stem, files = _files(_run_setup_py())
         for path, data in files.items():
             if path.startswith(f"{stem}.dist-info/"):
@@ -66,8 +64,7 @@ def _files(arguments: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
     files = {f"{m}.py": pathlib.Path(f"{m}.py").read_bytes() for m in arguments["py_modules"]}
     files[f"{stem}.dist-info/METADATA"] = ("\n".join(lines) + "\n").encode()
     files[f"{stem}.dist-info/WHEEL"] = (
-        b"Wheel-Version: 1.0\nGenerator: fake-setuptools\n"
-        b"Root-Is-Purelib: true\nTag: py3-none-any\n"
+        b"Wheel-Version: 1.0\nGenerator: fake-setuptools\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
     record = [f"{path},sha256={_digest(data)},{len(data)}" for path, data in files.items()]
     record.append(f"{stem}.dist-info/RECORD,,")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ def main() -> None:
     # A lock makes a million small values and no cycles worth finding: a third of its time goes to looking.
     gc.set_threshold(200_000, 50, 100)
     # Text written by strangers is printed as it is encoded, not with a traceback under LC_ALL=C.
+    signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -51,6 +53,11 @@ def main() -> None:
         print(_report(error), file=sys.stderr)
         code = error.exit_code
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminate(_number: int, _frame: object) -> None:
+    """Unwind as Ctrl-C does, so that the uv that runs is ended too."""
+    raise KeyboardInterrupt
 
 
 def _stopped() -> int:

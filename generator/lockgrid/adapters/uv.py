@@ -22,7 +22,7 @@ import tomlkit
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.uvconfig import CACHE_CONTROL, IndexSource, UvConfig, uv_environment
-from lockgrid.errors import ToolError
+from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.index import DistMetadata
 
 #: The oldest uv whose lock and pylock export were tried with lockgrid.
@@ -123,6 +123,11 @@ class Uv:
             return Resolved(folder)
         if "No solution found" in outcome.said:
             return NoSolution(explain_failure(outcome.said))
+        if "URL dependenc" in outcome.said:
+            raise UnsatisfiableError(
+                f"a package requires another by a URL, which no lockfile holds:\n    {explain_failure(outcome.said)}",
+                next_step="override that requirement with a version, or do without the package",
+            )
         raise _failed("lock", outcome)
 
     def export(self, resolved: Resolved, extra: str) -> str:

@@ -274,14 +274,14 @@ class _Run:
     def _check_others(self, cells: Mapping[Cell, ProvenCell]) -> None:
         """``lock ENV`` may not leave the others behind: what the common resolution moves must be locked too."""
         moved: dict[str, set[str]] = {}
-        for (name, target), cell in cells.items():
-            lockfile = self.old.locks.get((name, target.platform.name))
-            if name in {e.name for e in self.wanted} or lockfile is None:
-                continue
-            before = pins_by_python(lockfile).get(target.python, {})
-            after = {pin.name: pin.version for pin in cell.pins}
-            for package in sorted(set(before.items()) ^ set(after.items())):
-                moved.setdefault(name, set()).add(package[0])
+        involved = {e.name for group in self._groups() for e in group} - {e.name for e in self.wanted}
+        targets = {(t.platform.name, t.python): t for e in self.spec.environments for t in e.targets}
+        for (name, platform), lockfile in self.old.locks.items():
+            for python, before in pins_by_python(lockfile).items() if name in involved else ():
+                cell = cells.get((name, targets[platform, python])) if (platform, python) in targets else None
+                after = {pin.name: pin.version for pin in cell.pins} if cell else {}
+                moved.setdefault(name, set()).update(package for package, _ in before.items() ^ after.items())
+        moved = {name: packages for name, packages in moved.items() if packages}
         if moved:
             problems = [
                 Problem(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -21,7 +21,7 @@ from lockgrid.core.targets import forbidden_marker, marker_environments, target_
 from lockgrid.errors import ToolError
 from lockgrid.model.grid import Pin
 from lockgrid.model.index import IndexFile
-from lockgrid.model.target import Target
+from lockgrid.model.target import Platform, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,24 +47,32 @@ def parse_pylock(text: str) -> Pylock:
         ) from error
 
 
-def select(pylock: Pylock, targets: Iterable[Target], sdists: frozenset[str]) -> dict[Target, Selection]:
+def select(pylock: Pylock, targets: Sequence[Target], sdists: frozenset[str]) -> dict[Target, Selection]:
     """Select for each target. ``sdists`` are the packages (normalised) that may come as a sdist."""
     markers = {str(p.marker): p.marker for p in pylock.packages if p.marker is not None}
     forbidden = sorted({variable for text in markers if (variable := forbidden_marker(text))})
     names = [[(wheel, wheel.filename) for wheel in package.wheels or ()] for package in pylock.packages]
-    selections = {}
-    for target in targets:
-        environments = marker_environments(target)
-        view = _view(pylock, names, target, sdists)
-        first, latest = environments[0], environments[-1]
-        same = all(
-            m.evaluate(first, "lock_file") == m.evaluate(latest, "lock_file")
-            for text, m in markers.items()
-            if _finer_than_minor(text)
-        )
+    fine = [marker for text, marker in markers.items() if _finer_than_minor(text)]
+
+    def select_at(target: Target, only_sdist: frozenset[str]) -> Selection:
+        first, latest = environments = marker_environments(target)
+        view = _view(pylock, names, target, sdists, only_sdist)
+        same = all(m.evaluate(first, "lock_file") == m.evaluate(latest, "lock_file") for m in fine)
         chosen = environments[:1] if same else environments
-        selections[target] = _merge([_select_one(view, target, e) for e in chosen], forbidden)
-    return selections
+        return _merge([_select_one(view, target, e) for e in chosen], forbidden)
+
+    by_platform: dict[Platform, list[Target]] = {}
+    for target in targets:
+        by_platform.setdefault(target.platform, []).append(target)
+    selections: dict[Target, Selection] = {}
+    for row in by_platform.values():
+        found = {target: select_at(target, frozenset()) for target in row}
+        # --no-binary holds for a whole lockfile: who needs the sdist on one Python has it on all.
+        built = frozenset(p.name for s in found.values() for p in s.pins if not p.file.is_wheel)
+        if any(p.file.is_wheel and p.name in built for s in found.values() for p in s.pins):
+            found = {target: select_at(target, built) for target in row}
+        selections |= found
+    return {target: selections[target] for target in targets}
 
 
 def _finer_than_minor(marker: str) -> bool:
@@ -73,13 +81,21 @@ def _finer_than_minor(marker: str) -> bool:
 
 
 def _view(
-    pylock: Pylock, names: list[list[tuple[PackageWheel, str]]], target: Target, sdists: frozenset[str]
+    pylock: Pylock,
+    names: list[list[tuple[PackageWheel, str]]],
+    target: Target,
+    sdists: frozenset[str],
+    only_sdist: frozenset[str],
 ) -> Pylock:
     """The lock with the files that the target may install, and no others."""
     packages = [
         replace(
             package,
-            wheels=[wheel for wheel, filename in wheels if wheel_rank(filename, target) is not None],
+            wheels=[
+                wheel
+                for wheel, filename in wheels
+                if package.name not in only_sdist and wheel_rank(filename, target) is not None
+            ],
             sdist=package.sdist if package.name in sdists else None,
         )
         for package, wheels in zip(pylock.packages, names, strict=True)
@@ -131,7 +147,7 @@ def _merge(selections: list[Selection], forbidden: list[str]) -> Selection:
 
 
 # Part of the key of a remembered selection: raised when `select` comes to answer differently.
-_ANSWERS = 1
+_ANSWERS = 2
 
 
 def selection_key(text: str, targets: Iterable[Target], sdists: frozenset[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from packaging.markers import Marker
@@ -28,7 +28,7 @@ def full_versions(target: Target) -> tuple[str, str]:
 
 
 @cache
-def marker_environments(target: Target) -> tuple[dict[str, str], ...]:
+def marker_environments(target: Target) -> tuple[dict[str, str], dict[str, str]]:
     """The PEP 508 environment of the target at the two versions of ``full_versions``."""
     first, latest = full_versions(target)
     return _marker_environment(target, first), _marker_environment(target, latest)
@@ -63,7 +63,7 @@ def marker_applies(text: str, target: Target, extras: frozenset[str] = frozenset
     ``extras`` are the extras asked of the package whose metadata states the marker, normalised.
     """
     marker = _marker(text)
-    environments = marker_environments(target)
+    environments: Sequence[dict[str, str]] = marker_environments(target)
     if "full_version" not in text and "implementation_version" not in text:
         environments = environments[:1]  # nothing else differs between the two
     return any(

@@ -61,7 +61,7 @@ def _terminate(_number: int, _frame: object) -> None:
 
 
 def _stopped() -> int:
-    print("interrupted: nothing was written", file=sys.stderr)
+    print("interrupted: the files are as they were, or complete if they were just written", file=sys.stderr)
     return _INTERRUPTED
 
 

@@ -75,9 +75,9 @@ def _json_row(url: str, entry: dict[str, Any]) -> _Row:
 
 
 class _Releases(Mapping[str, tuple[IndexFile, ...]]):
-    """Releases as rows or as JSON of rows, each made into files when it is asked for: a lock looks at few of many."""
+    """Releases as JSON of rows, each made into files when it is asked for: a lock looks at few of many."""
 
-    def __init__(self, rows: Mapping[str, str | list[_Row]]) -> None:
+    def __init__(self, rows: Mapping[str, str]) -> None:
         self.rows = rows
         self._files: dict[str, tuple[IndexFile, ...]] = {}
 
@@ -89,8 +89,7 @@ class _Releases(Mapping[str, tuple[IndexFile, ...]]):
 
     def __getitem__(self, version: str) -> tuple[IndexFile, ...]:
         if version not in self._files:
-            rows = self.rows[version]
-            self._files[version] = tuple(_file(row) for row in (json.loads(rows) if isinstance(rows, str) else rows))
+            self._files[version] = tuple(_file(row) for row in json.loads(self.rows[version]))
         return self._files[version]
 
 
@@ -115,7 +114,7 @@ def _by_version(name: str, rows: list[_Row]) -> _Releases:
         version = _version(name, row[0])
         if version:
             grouped.setdefault(version, []).append(row)
-    return _Releases(grouped)
+    return _Releases({version: json.dumps(found) for version, found in grouped.items()})
 
 
 def _version(name: str, filename: str) -> str:
@@ -189,8 +188,7 @@ def _html_row(url: str, anchor: dict[str, str | None]) -> _Row:
 
 def encode_page(page: Page) -> bytes:
     """A page that ``parse_page`` made, in short form for the cache."""
-    rows = page.releases.rows if isinstance(page.releases, _Releases) else {}
-    packed = {version: found if isinstance(found, str) else json.dumps(found) for version, found in rows.items()}
+    packed = page.releases.rows if isinstance(page.releases, _Releases) else {}
     newest = page.newest.isoformat() if page.newest else None
     return json.dumps([page.name, page.missing, page.quarantined, page.digest, newest, packed]).encode()
 
@@ -211,10 +209,8 @@ def decode_page(value: bytes) -> Page:
 def _page(name: str, rows: list[_Row], quarantined: bool) -> Page:
     times = [row[4] for row in rows]
     newest = datetime.fromisoformat(max(t for t in times if t)).astimezone(UTC) if times and all(times) else None
-    return Page(
-        name=name,
-        releases=_by_version(name, rows),
-        quarantined=quarantined,
-        digest=sha256(json.dumps([quarantined, rows]).encode()).hexdigest(),
-        newest=newest,
-    )
+    releases = _by_version(name, rows)
+    digest = sha256(f"{quarantined}".encode())
+    for version, packed in releases.rows.items():
+        digest.update(f"\n{version} {packed}".encode())
+    return Page(name=name, releases=releases, quarantined=quarantined, digest=digest.hexdigest(), newest=newest)

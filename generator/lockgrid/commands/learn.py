@@ -63,9 +63,16 @@ class Learner:
             self.cache.put("scan", {scan_key(environments): value}, now=self.now)
 
     def guess(self, environments: Sequence[Environment]) -> Blockers:
-        """The same, sooner and not to be trusted: METADATA of one wheel stands for its release."""
+        """The same, sooner and not to be trusted: from one platform and one wheel of each release."""
         self.progress.step("reading the requirements")
-        return self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
+        found = self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
+        pythons = {(name, target.python): blockers for (name, target), blockers in found.items()}
+        return {
+            (e.name, target): pythons[e.name, target.python]
+            for e in environments
+            for target in e.targets
+            if (e.name, target.python) in pythons
+        }
 
     def prefetch(self, environments: Sequence[Environment], busy: Callable[[], bool]) -> None:
         """Learn what the answer of a resolution is likely to need, for as long as uv is ``busy`` with it."""

@@ -35,7 +35,8 @@ class Scan:
     After each step ``pages`` (names) and ``files`` (by sha256, for METADATA) are what is still needed; when
     both are empty, ``blockers`` is the result.
 
-    ``stand_in`` lets the METADATA of any wheel of a release stand for the others: a guess, quickly had.
+    ``stand_in`` lets one platform stand for the others, and the METADATA of any wheel of a release for that
+    of the rest: a guess, quickly had.
     ``eager`` also follows the newest release where there is a choice: it names what a resolution is likely
     to need. Neither may decide anything.
     """
@@ -45,7 +46,10 @@ class Scan:
         self.eager = eager
         self.pages: set[str] = set()
         self.files: dict[str, IndexFile] = {}
-        self._cells = [_CellScan(environment, target, self) for target in environment.targets]
+        targets = environment.targets
+        if stand_in:
+            targets = tuple(t for t in targets if t.platform == targets[0].platform)
+        self._cells = [_CellScan(environment, target, self) for target in targets]
 
     def advance(self, facts: Facts) -> bool:
         """Go as far as the facts lead; True when nothing more is needed."""

@@ -51,27 +51,33 @@ def select(pylock: Pylock, targets: Sequence[Target], sdists: frozenset[str]) ->
     """Select for each target. ``sdists`` are the packages (normalised) that may come as a sdist."""
     markers = {str(p.marker): p.marker for p in pylock.packages if p.marker is not None}
     forbidden = sorted({variable for text in markers if (variable := forbidden_marker(text))})
-    names = [[(wheel, wheel.filename) for wheel in package.wheels or ()] for package in pylock.packages]
+    files = [[(wheel, wheel.filename) for wheel in package.wheels or ()] for package in pylock.packages]
+    texts = ["" if p.marker is None else str(p.marker) for p in pylock.packages]
     fine = [marker for text, marker in markers.items() if _finer_than_minor(text)]
 
     def select_at(target: Target, only_sdist: frozenset[str]) -> Selection:
         first, latest = environments = marker_environments(target)
-        view = _view(pylock, names, target, sdists, only_sdist)
         same = all(m.evaluate(first, "lock_file") == m.evaluate(latest, "lock_file") for m in fine)
-        chosen = environments[:1] if same else environments
-        return _merge([_select_one(view, target, e) for e in chosen], forbidden)
+        found = []
+        for environment in environments[:1] if same else environments:
+            # Many packages share few markers, so each is asked once and not by every package.
+            holds = {text: marker.evaluate(environment, "lock_file") for text, marker in markers.items()}
+            wanted = [holds.get(text, True) for text in texts]
+            view = _view(pylock, files, wanted, target, sdists, only_sdist)
+            found.append(_select_one(view, target, environment))
+        return _merge(found, forbidden)
 
     by_platform: dict[Platform, list[Target]] = {}
     for target in targets:
         by_platform.setdefault(target.platform, []).append(target)
     selections: dict[Target, Selection] = {}
     for row in by_platform.values():
-        found = {target: select_at(target, frozenset()) for target in row}
+        chosen = {target: select_at(target, frozenset()) for target in row}
         # --no-binary holds for a whole lockfile: who needs the sdist on one Python has it on all.
-        built = frozenset(p.name for s in found.values() for p in s.pins if not p.file.is_wheel)
-        if any(p.file.is_wheel and p.name in built for s in found.values() for p in s.pins):
-            found = {target: select_at(target, built) for target in row}
-        selections |= found
+        built = frozenset(p.name for s in chosen.values() for p in s.pins if not p.file.is_wheel)
+        if any(p.file.is_wheel and p.name in built for s in chosen.values() for p in s.pins):
+            chosen = {target: select_at(target, built) for target in row}
+        selections |= chosen
     return {target: selections[target] for target in targets}
 
 
@@ -82,15 +88,17 @@ def _finer_than_minor(marker: str) -> bool:
 
 def _view(
     pylock: Pylock,
-    names: list[list[tuple[PackageWheel, str]]],
+    files: list[list[tuple[PackageWheel, str]]],
+    wanted: list[bool],
     target: Target,
     sdists: frozenset[str],
     only_sdist: frozenset[str],
 ) -> Pylock:
-    """The lock with the files that the target may install, and no others."""
+    """The lock with the packages that the target needs, and of each the files that it may install."""
     packages = [
         replace(
             package,
+            marker=None,
             wheels=[
                 wheel
                 for wheel, filename in wheels
@@ -98,16 +106,14 @@ def _view(
             ],
             sdist=package.sdist if package.name in sdists else None,
         )
-        for package, wheels in zip(pylock.packages, names, strict=True)
+        for package, wheels, needed in zip(pylock.packages, files, wanted, strict=True)
+        if needed
     ]
     return replace(pylock, packages=packages)
 
 
 def _select_one(view: Pylock, target: Target, environment: Mapping[str, str]) -> Selection:
-    empty = [p for p in view.packages if not p.wheels and p.sdist is None]
-    unservable = tuple(
-        (p.name, str(p.version)) for p in empty if p.marker is None or p.marker.evaluate(dict(environment), "lock_file")
-    )
+    unservable = tuple((p.name, str(p.version)) for p in view.packages if not p.wheels and p.sdist is None)
     served = replace(view, packages=[p for p in view.packages if p.wheels or p.sdist is not None])
     try:
         chosen = list(served.select(environment=dict(environment), tags=target_tags(target)))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
@@ -75,7 +75,7 @@ class Http:
             if source.username or source.password:
                 return httpx.BasicAuth(source.username, source.password)
             if parts.username or parts.password:
-                return httpx.BasicAuth(parts.username or "", parts.password or "")
+                return httpx.BasicAuth(unquote(parts.username or ""), unquote(parts.password or ""))
         return None
 
 

@@ -28,6 +28,7 @@ from lockgrid.model.index import DistMetadata
 #: The oldest uv whose lock and pylock export were tried with lockgrid.
 OLDEST_UV = (0, 11, 0)
 _LIMIT_SECONDS = 900.0
+_NEEDS_SDIST = re.compile(r"hint: Wheels are required for `([^`]+)`")
 _INSTALL = "install it with `pip install -U uv`"
 
 
@@ -49,9 +50,10 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class NoSolution:
-    """uv found the requirements unsatisfiable, and its explanation."""
+    """uv found the requirements unsatisfiable: its explanation, and the packages of which only a sdist would do."""
 
     explanation: str
+    sdists: tuple[str, ...] = ()
 
 
 def find_uv(environ: Mapping[str, str]) -> str:
@@ -122,7 +124,7 @@ class Uv:
         if outcome.code == 0:
             return Resolved(folder)
         if "No solution found" in outcome.said:
-            return NoSolution(explain_failure(outcome.said))
+            return NoSolution(explain_failure(outcome.said), tuple(dict.fromkeys(_NEEDS_SDIST.findall(outcome.said))))
         if "URL dependenc" in outcome.said:
             raise UnsatisfiableError(
                 f"a package requires another by a URL, which no lockfile holds:\n    {explain_failure(outcome.said)}",
@@ -270,7 +272,7 @@ def _failed(verb: str, outcome: Outcome) -> ToolError:
 
 def explain_failure(said: str) -> str:
     """Uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
-    lines = [line.strip() for line in said.splitlines() if not line.startswith("Using CPython")]
-    kept = [line for line in lines if line and not line.startswith("hint: While the active Python")]
+    lines = [line.strip() for line in said.splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("Using CPython", "error: No solution", "hint: "))]
     text = "\n".join(kept).replace("lockgrid-resolution", "envs")
-    return text.removeprefix("error: ")
+    return text.removeprefix("error: ").removeprefix("cause: ")

@@ -111,7 +111,8 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
     for key, value in environ.items():
         if key in _NETWORK_VARIABLES or (key.startswith("UV_INDEX_") and key.endswith(("_USERNAME", "_PASSWORD"))):
             kept[key] = value
-    return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+    # COLUMNS: uv wraps what it says to the terminal's width, in the middle of words that are looked for.
+    return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "COLUMNS": "10000"}
 
 
 def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_environment
-from lockgrid.core.inputs import extra_problems, forced_extra_problems, index_problems
+from lockgrid.core.inputs import forced_extra_problems, index_problems
 from lockgrid.core.lockfile import parse_lockfile, pins_by_python
 from lockgrid.core.render import readme
 from lockgrid.core.render.requirements import BUILD
@@ -202,6 +202,7 @@ class _Run:
         groups = self._groups()
         involved = [e for group in groups for e in group]
         learner = resolver.learner
+        self._note_unknown_upgrades()
         resolver.start(groups, self._guess(learner, involved))
         blockers = dict(learner.scan(involved))
         problems = index_problems(involved, learner.facts) + forced_extra_problems(involved, learner.facts)
@@ -215,10 +216,12 @@ class _Run:
         solved = resolver.resolve(groups, blockers)
         for result in solved:
             blockers |= result.blockers
-            problems += extra_problems(result.environments, result.proven.values(), learner.facts)
-        if problems:
-            raise InputError(problems)
         return solved, blockers
+
+    def _note_unknown_upgrades(self) -> None:
+        locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
+        for name in sorted(self.options.upgrade - locked):
+            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade")
 
     def _guess(self, learner: Learner, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that will probably turn out unsupported: as in the old grid, or by a quick scan."""

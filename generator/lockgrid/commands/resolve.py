@@ -6,6 +6,7 @@ to tell it, and what to ask again when it finds no solution.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,8 @@ from lockgrid.core.select import (
     select,
     selection_key,
 )
-from lockgrid.errors import UnsatisfiableError
+from lockgrid.core.inputs import extra_problems
+from lockgrid.errors import InputError, UnsatisfiableError
 from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
@@ -227,6 +229,9 @@ class Resolver:
                     exclusions.setdefault(version, []).append(target)
         sound = {cell: selection.pins for cell, selection in selections.items() if cell not in result.blockers}
         self._learn_metadata({pin.file.sha256: pin for pins in sound.values() for pin in pins}, resolved)
+        problems = extra_problems(request.environments, [(name, pins) for (name, _), pins in sound.items()], facts)
+        if problems:
+            raise InputError(problems)
         self.learner.progress.step(f"proving {len(selections)} cells")
         for number, (cell, pins) in enumerate(sound.items(), 1):
             self._prove_closure(request, cell, pins, result)
@@ -283,16 +288,16 @@ class Resolver:
             if self._attempt(environment, row, request) is None:
                 continue
             for target in row:
-                explanation = self._attempt(environment, (target,), request)
-                if explanation is not None:
-                    failed[environment.name, target] = (_unsolvable(explanation),)
+                failure = self._attempt(environment, (target,), request)
+                if failure is not None:
+                    failed[environment.name, target] = (_unsolvable(failure),)
         return failed
 
-    def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> str | None:
-        """The explanation of uv when the environment alone has no solution on these targets."""
+    def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> NoSolution | None:
+        """The answer of uv when the environment alone has no solution on these targets."""
         alone = self.request([environment], {environment.name: targets}, exclusions=request.exclusions)
         outcome = self.uv_lock(alone)
-        return outcome.explanation if isinstance(outcome, NoSolution) else None
+        return outcome if isinstance(outcome, NoSolution) else None
 
     def _sharing(self, request: Request) -> list[list[Environment]]:
         """Put each environment into the first set with which uv finds a common solution."""
@@ -343,23 +348,26 @@ def _as_preferences(result: Solved) -> list[Preference]:
     return [Preference(name=n, version=v, targets=tuple(dict.fromkeys(t))) for (n, v), t in grouped.items()]
 
 
-def _unsolvable(explanation: str) -> Blocker:
-    text = " ".join(explanation.split())
-    return Blocker(proof=Proof.RESOLUTION, package="uv:", exists=text, missing="a set of versions")
+def _unsolvable(failure: NoSolution) -> Blocker:
+    missing = "a set of versions"
+    if failure.sdists:
+        missing = f"wheels of {', '.join(failure.sdists)}, or its name in [sdists] with a reason"
+    return Blocker(proof=Proof.RESOLUTION, package="uv:", exists=" ".join(failure.explanation.split()), missing=missing)
 
 
 def _indent(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines()[:28])
+    """At most 28 lines of it, so that an error fits on a screen."""
+    lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, 110)]
+    cut = [*lines[:27], "..."] if len(lines) > 28 else lines
+    return "\n".join(f"    {line}" for line in cut)
 
 
 def nothing_left(environment: Environment, blockers: Blockers) -> UnsatisfiableError:
     """The error for an environment without one proven cell, with each reason once."""
-    reasons: dict[str, list[str]] = {}
-    for (name, target), found in blockers.items():
-        if name == environment.name:
-            for blocker in found:
-                reasons.setdefault(blocker.text, []).append(target.label)
-    lines = [f"    {text}" for text in list(reasons)[:12]]
+    found = [b for (name, _), reasons in blockers.items() if name == environment.name for b in reasons]
+    sdists = list(dict.fromkeys(b.missing for b in found if "[sdists]" in b.missing))
     return UnsatisfiableError(
-        f"{environment.file}: no cell of {environment.name} can be installed:\n" + "\n".join(lines), next_step=_NEXT
+        f"{environment.file}: no cell of {environment.name} can be installed:\n"
+        + _indent("\n".join(dict.fromkeys(b.text for b in found))),
+        next_step=f"what is missing: {sdists[0]}" if sdists else _NEXT,
     )

@@ -71,7 +71,7 @@ class _Forced:
 
     specifiers: set[str] = field(default_factory=set)
     extras: set[str] = field(default_factory=set)
-    required_by: dict[str, None] = field(default_factory=dict)
+    required_by: dict[str, set[str]] = field(default_factory=dict)  # who, and with which specifiers
 
 
 class _CellScan:
@@ -109,9 +109,10 @@ class _CellScan:
             return
         entry = self.forced.setdefault(demanded.name, _Forced())
         override = self.environment.override(demanded.name)
-        entry.specifiers.add(override.specifier if override else demanded.specifier)
+        specifier = override.specifier if override else demanded.specifier
+        entry.specifiers.add(specifier)
         entry.extras |= demanded.extras
-        entry.required_by[by] = None
+        entry.required_by.setdefault(by, set()).add(specifier)
         self._open[demanded.name] = None
 
     def _sdist_allowed(self, name: str) -> bool:
@@ -179,7 +180,14 @@ class _CellScan:
         versions = self._versions(name, facts)
         if installable(name, versions, self.target, facts, sdist_allowed=allowed, enough=1):
             return None
-        proof, exists, missing = Proof.RESOLUTION, "matches no release", "a release"
+        bounds = set(tidy(entry.specifiers).split(","))
+        wishes = [
+            f"{who} wants {tidy(found)}"
+            for who, found in sorted(entry.required_by.items())
+            if bounds & set(",".join(found).split(","))
+        ]
+        exists = f"matches no release: {', '.join(wishes)}" if len(wishes) > 1 else "matches no release"
+        proof, missing = Proof.RESOLUTION, "a release that all of them admit"
         if versions or facts.pages[name].quarantined:
             proof, exists, missing = why_not(name, versions, self.target, facts, sdist_allowed=allowed)
         serves = serving_versions(name, self.target, facts, sdist_allowed=allowed)

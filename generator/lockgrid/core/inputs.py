@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.candidates import Facts, matching_versions
 from lockgrid.core.schema import nearest
 from lockgrid.errors import Problem
-from lockgrid.model.grid import ProvenCell
+from lockgrid.model.grid import Pin
 from lockgrid.model.index import DistMetadata
 from lockgrid.model.spec import Declared, Environment
 
@@ -64,12 +64,14 @@ def forced_extra_problems(environments: Iterable[Environment], facts: Facts) -> 
     return problems
 
 
-def extra_problems(environments: Iterable[Environment], cells: Iterable[ProvenCell], facts: Facts) -> list[Problem]:
-    """Extras asked of a package whose pin does not provide them."""
+def extra_problems(
+    environments: Iterable[Environment], cells: Iterable[tuple[str, Sequence[Pin]]], facts: Facts
+) -> list[Problem]:
+    """Extras asked of a package of which no pin in any of the environment's ``cells`` provides them."""
     chosen: dict[tuple[str, str], list[DistMetadata]] = {}
-    for cell in cells:
-        for pin in cell.pins:
-            chosen.setdefault((cell.environment, pin.name), []).append(facts.metadata[pin.file.sha256])
+    for environment_name, pins in cells:
+        for pin in pins:
+            chosen.setdefault((environment_name, pin.name), []).append(facts.metadata[pin.file.sha256])
     return [
         problem
         for environment in environments

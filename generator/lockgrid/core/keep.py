@@ -21,7 +21,7 @@ OldLocks = Mapping[tuple[str, str], Lockfile]
 def preferences(
     environments: Iterable[Environment], old: OldLocks, *, upgrade: frozenset[str], also: Iterable[Preference] = ()
 ) -> tuple[Preference, ...]:
-    """The pins to prefer: those of the environments' old lockfiles less ``upgrade``, then ``also``.
+    """The pins to prefer, one version a target: those of the old lockfiles less ``upgrade``, then ``also``.
 
     Where two differ on a target, the first stands.
     """

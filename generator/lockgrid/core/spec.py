@@ -51,8 +51,9 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         if environment_file is not None:
             parsed[name] = environment_file
     problems += _name_problems({*parsed, *broken})
-    if not parsed and not broken:
-        problems.append(Problem(file="envs", what="there is no environment", hint="add envs/<name>.toml"))
+    if not broken and all(entry.abstract for entry in parsed.values()):
+        what = "there is no environment, only bases" if parsed else "there is no environment"
+        problems.append(Problem(file="envs", what=what, hint="add envs/<name>.toml"))
     platforms: tuple[Platform, ...] = ()
     if targets_file is not None:
         platforms, found = _platforms(targets_file)
@@ -160,19 +161,19 @@ class _Merger:
             self._check_own(name, entry)
         merged = []
         for name in sorted(self.parsed):
-            if not self.parsed[name].abstract:
-                lineage = self._lineage(name, ())
-                if lineage is not None:
-                    merged.append(self._merge(name, lineage))
+            lineage = self._lineage(name, ())
+            if lineage is not None and not self.parsed[name].abstract:
+                merged.append(self._merge(name, lineage))
         return tuple(merged)
 
     def _lineage(self, name: str, path: tuple[str, ...]) -> list[str] | None:
         """Bases first, then ``name``, each once; None when a base is unknown, broken or a cycle."""
         if name in path:
-            cycle = " -> ".join([*path[path.index(name) :], name])
-            self.problems.append(
-                Problem(file=f"envs/{path[-1]}.toml", key="extends", what=f"a cycle: {cycle}", hint="break it")
-            )
+            cycle = path[path.index(name) :]
+            start = cycle.index(min(cycle))  # the same cycle is met from each of its members
+            cycle = (*cycle[start:], *cycle[:start])
+            what = f"a cycle: {' -> '.join([*cycle, cycle[0]])}"
+            self.problems.append(Problem(file=f"envs/{cycle[0]}.toml", key="extends", what=what, hint="break it"))
             return None
         order: list[str] = []
         failed = False

@@ -111,8 +111,8 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
     for key, value in environ.items():
         if key in _NETWORK_VARIABLES or (key.startswith("UV_INDEX_") and key.endswith(("_USERNAME", "_PASSWORD"))):
             kept[key] = value
-    # COLUMNS: uv wraps what it says to the terminal's width, in the middle of words that are looked for.
-    return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "COLUMNS": "10000"}
+    # Wrapped to the width of a terminal, what uv says would not hold the words that are looked for.
+    return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "UV_NO_WRAP": "1"}
 
 
 def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lockgrid.adapters.cache import Cache, cache_folder
@@ -16,17 +16,18 @@ from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.learn import Learner
-from lockgrid.commands.resolve import Resolver, Solved, nothing_left
+from lockgrid.commands.locked import Locked, check_partial, read_locked
+from lockgrid.commands.resolve import Resolver, Solved
 from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
+from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
 from lockgrid.core.digest import digest_environment
+from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import forced_extra_problems, index_problems
-from lockgrid.core.lockfile import parse_lockfile, pins_by_python
 from lockgrid.core.render import readme
-from lockgrid.core.render.requirements import BUILD
-from lockgrid.errors import InputError, LockgridError, Problem, UnsatisfiableError
-from lockgrid.model.grid import Blocker, CellRecord, Grid, Lockfile, ProvenCell
+from lockgrid.errors import InputError, Problem
+from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
 from lockgrid.model.spec import Environment, Spec
 from lockgrid.model.target import Target
 
@@ -56,15 +57,6 @@ class LockResult:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class _Old:
-    """What stands in ``locks/``: the grid, the lockfiles that can be read, their texts."""
-
-    grid: Grid | None = None
-    locks: dict[tuple[str, str], Lockfile] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-
-
 def lock(context: Context, options: Options) -> LockResult:
     """Lock the environments (all, or those named) and write the result.
 
@@ -75,8 +67,8 @@ def lock(context: Context, options: Options) -> LockResult:
     wanted = _wanted(spec, options.environments)
     folder = cache_folder(context.environ)
     with context.store.exclusive(folder, context.progress.note):
-        old = _read_old(context)
-        _check_partial(spec, wanted, old)
+        old = read_locked(context)
+        check_partial(spec, wanted, old)
         _check_manifest(context, spec)
         run = _Run(context, options, spec, wanted, old)
         result = run.run()
@@ -98,48 +90,6 @@ def _wanted(spec: Spec, names: Sequence[str]) -> tuple[Environment, ...]:
     return tuple(e for e in spec.environments if not names or e.name in names)
 
 
-def _read_old(context: Context) -> _Old:
-    """The old locks; a file that cannot be read as one is made anew, and that is said."""
-    old = _Old()
-    try:
-        old.grid = context.grid()
-    except LockgridError as error:
-        context.progress.note(f"{error.what}: made anew")
-    for path in context.store.lockfiles():
-        text = context.store.read(f"locks/{path}") or ""
-        old.texts[path] = text
-        environment, _, name = path.removesuffix(".txt").rpartition("/")
-        try:
-            lockfile = context.lockfile(path)
-        except LockgridError as error:
-            context.progress.note(f"{error.what}: its pins are not kept")
-            continue
-        if lockfile:
-            old.locks[environment or BUILD, name] = lockfile
-    return old
-
-
-def _check_partial(spec: Spec, wanted: Sequence[Environment], old: _Old) -> None:
-    """Locking some environments needs the others to be locked and in date: their files stay as they are."""
-    others = [e for e in spec.environments if e not in wanted]
-    digests = dict(old.grid.environments) if old.grid else {}
-    stale = [e for e in others if digests.get(e.name) != digest_environment(e)]
-    gone = sorted(set(digests) - {e.name for e in spec.environments}) if others else []
-    if stale or gone:
-        names = " ".join(e.name for e in (*wanted, *stale))
-        problems = [
-            Problem(
-                file=e.file,
-                what="changed since it was locked" if e.name in digests else "is not locked yet",
-                hint="its lockfiles would no longer be what grid.toml says they are",
-            )
-            for e in stale
-        ]
-        problems += [Problem(file=f"envs/{n}.toml", what="is gone, and its lockfiles are still there") for n in gone]
-        next_step = "run `lockgrid lock`" if gone else f"lock it too: `lockgrid lock {names}`"
-        raise InputError(problems, next_step=next_step)
-
-
 def _check_manifest(context: Context, spec: Spec) -> None:
     """A pyproject.toml that cannot take the extras is found before anything is resolved."""
     text = context.store.read(extras.PATH)
@@ -159,7 +109,7 @@ class _Run:
     """One run of ``lock``, with the project held."""
 
     def __init__(
-        self, context: Context, options: Options, spec: Spec, wanted: Sequence[Environment], old: _Old
+        self, context: Context, options: Options, spec: Spec, wanted: Sequence[Environment], old: Locked
     ) -> None:
         self.context = context
         self.options = options
@@ -235,7 +185,7 @@ class _Run:
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
             kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
-            if kept and not _new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
+            if kept and not new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
                 return self.old.texts[BUILD_PATH]
         return lock_build(resolver, cells.values())
 
@@ -257,7 +207,7 @@ class _Run:
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:
-                raise _loss(lost)
+                raise loss(lost)
             if same_result(grid, self.old.grid):
                 return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts)
         return self._write(grid, gridfile.render_grid(grid), texts)
@@ -276,20 +226,13 @@ class _Run:
 
     def _check_others(self, cells: Mapping[Cell, ProvenCell]) -> None:
         """``lock ENV`` may not leave the others behind: what the common resolution moves must be locked too."""
-        moved: dict[str, set[str]] = {}
         involved = {e.name for group in self._groups() for e in group} - {e.name for e in self.wanted}
-        targets = {(t.platform.name, t.python): t for e in self.spec.environments for t in e.targets}
-        for (name, platform), lockfile in self.old.locks.items():
-            for python, before in pins_by_python(lockfile).items() if name in involved else ():
-                cell = cells.get((name, targets[platform, python])) if (platform, python) in targets else None
-                after = {pin.name: pin.version for pin in cell.pins} if cell else {}
-                moved.setdefault(name, set()).update(package for package, _ in before.items() ^ after.items())
-        moved = {name: packages for name, packages in moved.items() if packages}
+        moved = moved_pins(cells, self.old.locks, involved)
         if moved:
             problems = [
                 Problem(
                     file=f"envs/{name}.toml",
-                    what=f"shares a resolution, and would move too: {', '.join(sorted(packages)[:8])}",
+                    what=f"shares a resolution, and would move too: {', '.join(packages[:8])}",
                 )
                 for name, packages in moved.items()
             ]
@@ -312,54 +255,6 @@ class _Run:
             grid=grid,
             written=tuple(sorted(changed)),
             removed=removed,
-            changes=tuple(_changes(self.old.locks, texts)) if changed else (),
+            changes=tuple(pin_changes(self.old.locks, texts)) if changed else (),
             apart=grid.apart,
         )
-
-
-def _new_sdists(
-    cells: Mapping[Cell, ProvenCell], old: Mapping[tuple[str, str], Lockfile], wanted: Iterable[str]
-) -> bool:
-    """Whether an environment installs a sdist that its old lockfile did not."""
-    names = set(wanted)
-    known = {h for lockfile in old.values() for pin in lockfile.pins for h in pin.hashes}
-    return any(
-        not pin.file.is_wheel and pin.file.sha256 not in known
-        for (name, _), cell in cells.items()
-        if name in names
-        for pin in cell.pins
-    )
-
-
-def _loss(lost: Sequence[CellRecord]) -> UnsatisfiableError:
-    lines = [f"    {c.environment} on {c.platform}, Python {c.python}: {c.because}" for c in lost[:8]]
-    more = [f"    and {len(lost) - 8} more"] if len(lost) > 8 else []
-    return UnsatisfiableError(
-        f"{len(lost)} proven cells would be lost though the input did not change:\n" + "\n".join([*lines, *more]),
-        next_step="pass --allow-loss to record them as unsupported",
-    )
-
-
-def _changes(old: Mapping[tuple[str, str], Lockfile], texts: Mapping[str, str]) -> list[str]:
-    """One line for each pin that moved, over all lockfiles."""
-    before: dict[str, set[str]] = {}
-    after: dict[str, set[str]] = {}
-    for lockfile in old.values():
-        for pin in lockfile.pins:
-            before.setdefault(pin.name, set()).add(pin.version)
-    for path, text in texts.items():
-        for pin in parse_lockfile(path, text).pins:
-            after.setdefault(pin.name, set()).add(pin.version)
-    lines = []
-    for name in sorted(set(before) | set(after)):
-        was, now = before.get(name, set()), after.get(name, set())
-        if was == now or not before:
-            continue
-        shown = [", ".join(sorted(versions)) for versions in (was, now)]
-        if not was:
-            lines.append(f"added {name} {shown[1]}")
-        elif not now:
-            lines.append(f"removed {name} {shown[0]}")
-        else:
-            lines.append(f"changed {name} {shown[0]} -> {shown[1]}")
-    return lines

@@ -6,7 +6,6 @@ to tell it, and what to ask again when it finds no solution.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,8 @@ from lockgrid.adapters.uv import NoSolution, Resolved, Uv
 from lockgrid.commands.learn import Blockers, Cell, Learner
 from lockgrid.core import keep
 from lockgrid.core.differ import differ_over, received_exceptions
+from lockgrid.core.failure import NEXT, indent, nothing_left, unsolvable
+from lockgrid.core.inputs import extra_problems
 from lockgrid.core.prove import prove_closure, prove_index, prove_tags
 from lockgrid.core.resolution import (
     Exclusion,
@@ -33,16 +34,14 @@ from lockgrid.core.select import (
     select,
     selection_key,
 )
-from lockgrid.core.inputs import extra_problems
 from lockgrid.errors import InputError, UnsatisfiableError
-from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
+from lockgrid.model.grid import Pin, ProvenCell
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
 # Each round excludes a version or gives up a cell, so a run ends by itself; this only bounds a strange index.
 _ROUNDS = 100
 _WORKERS = 2
-_NEXT = "change the requirements that contradict each other in envs/"
 
 Outcome = Resolved | NoSolution
 Selections = dict[Cell, Selection]
@@ -274,7 +273,7 @@ class Resolver:
             failure = outcome
         if len(request.environments) == 1:
             file = request.environments[0].file
-            raise UnsatisfiableError(f"{file} cannot be resolved:\n{_indent(failure.explanation)}", next_step=_NEXT)
+            raise UnsatisfiableError(f"{file} cannot be resolved:\n{indent(failure.explanation)}", next_step=NEXT)
         return self._solve_sets(self._sharing(request), request, known)
 
     def _narrow(self, environment: Environment, request: Request) -> Blockers:
@@ -290,7 +289,7 @@ class Resolver:
             for target in row:
                 failure = self._attempt(environment, (target,), request)
                 if failure is not None:
-                    failed[environment.name, target] = (_unsolvable(failure),)
+                    failed[environment.name, target] = (unsolvable(failure.explanation, failure.sdists),)
         return failed
 
     def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> NoSolution | None:
@@ -318,7 +317,7 @@ class Resolver:
         solved: list[Solved] = []
         domain = dict(request.domain)
         for members in sets:
-            earlier = [preference for result in solved for preference in _as_preferences(result)]
+            earlier = [p for result in solved for p in keep.pinned(result.proven.values())]
             preferences = self._preferences(members, earlier, keep_old=bool(request.preferences))
             part = self.request(members, domain, preferences, request.exclusions)
             solved += self._solve(part, self.uv_lock(part), {})
@@ -338,36 +337,3 @@ class Resolver:
                         sentence = f"{one.name} and {other.name} are locked apart: they differ over {over}"
                         if sentence not in self.apart:
                             self.apart.append(sentence)
-
-
-def _as_preferences(result: Solved) -> list[Preference]:
-    grouped: dict[tuple[str, str], list[Target]] = {}
-    for (_, target), cell in result.proven.items():
-        for pin in cell.pins:
-            grouped.setdefault((pin.name, pin.version), []).append(target)
-    return [Preference(name=n, version=v, targets=tuple(dict.fromkeys(t))) for (n, v), t in grouped.items()]
-
-
-def _unsolvable(failure: NoSolution) -> Blocker:
-    missing = "a set of versions"
-    if failure.sdists:
-        missing = f"wheels of {', '.join(failure.sdists)}, or its name in [sdists] with a reason"
-    return Blocker(proof=Proof.RESOLUTION, package="uv:", exists=" ".join(failure.explanation.split()), missing=missing)
-
-
-def _indent(text: str) -> str:
-    """At most 28 lines of it, so that an error fits on a screen."""
-    lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, 110)]
-    cut = [*lines[:27], "..."] if len(lines) > 28 else lines
-    return "\n".join(f"    {line}" for line in cut)
-
-
-def nothing_left(environment: Environment, blockers: Blockers) -> UnsatisfiableError:
-    """The error for an environment without one proven cell, with each reason once."""
-    found = [b for (name, _), reasons in blockers.items() if name == environment.name for b in reasons]
-    sdists = list(dict.fromkeys(b.missing for b in found if "[sdists]" in b.missing))
-    return UnsatisfiableError(
-        f"{environment.file}: no cell of {environment.name} can be installed:\n"
-        + _indent("\n".join(dict.fromkeys(b.text for b in found))),
-        next_step=f"what is missing: {sdists[0]}" if sdists else _NEXT,
-    )

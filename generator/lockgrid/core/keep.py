@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from lockgrid.core.candidates import Facts, refusal, wheel_rank
 from lockgrid.core.resolution import Preference
-from lockgrid.model.grid import Lockfile, Pin
+from lockgrid.model.grid import Lockfile, Pin, ProvenCell
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
@@ -42,6 +42,15 @@ def preferences(
         Preference(name=name, version=version, targets=tuple(sorted(targets, key=lambda t: t.sort_key)))
         for (name, version), targets in sorted(grouped.items(), key=lambda item: (item[0][0], Version(item[0][1])))
     )
+
+
+def pinned(cells: Iterable[ProvenCell]) -> list[Preference]:
+    """What cells pin, as preferences for another resolution."""
+    grouped: dict[tuple[str, str], list[Target]] = {}
+    for cell in cells:
+        for pin in cell.pins:
+            grouped.setdefault((pin.name, pin.version), []).append(cell.target)
+    return [Preference(name=n, version=v, targets=tuple(dict.fromkeys(t))) for (n, v), t in grouped.items()]
 
 
 def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks, facts: Facts) -> Pin:

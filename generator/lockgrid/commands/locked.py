@@ -1,0 +1,64 @@
+"""What stands in ``locks/`` before a run, and whether some environments can be locked without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lockgrid.commands.context import Context
+from lockgrid.core.digest import digest_environment
+from lockgrid.core.render.requirements import BUILD
+from lockgrid.errors import InputError, LockgridError, Problem
+from lockgrid.model.grid import Grid, Lockfile
+from lockgrid.model.spec import Environment, Spec
+
+
+@dataclass(slots=True)
+class Locked:
+    """What stands in ``locks/``: the grid, the lockfiles that can be read, their texts."""
+
+    grid: Grid | None = None
+    locks: dict[tuple[str, str], Lockfile] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def read_locked(context: Context) -> Locked:
+    """The old locks; a file that cannot be read as one is made anew, and that is said."""
+    old = Locked()
+    try:
+        old.grid = context.grid()
+    except LockgridError as error:
+        context.progress.note(f"{error.what}: made anew")
+    for path in context.store.lockfiles():
+        text = context.store.read(f"locks/{path}") or ""
+        old.texts[path] = text
+        environment, _, name = path.removesuffix(".txt").rpartition("/")
+        try:
+            lockfile = context.lockfile(path)
+        except LockgridError as error:
+            context.progress.note(f"{error.what}: its pins are not kept")
+            continue
+        if lockfile:
+            old.locks[environment or BUILD, name] = lockfile
+    return old
+
+
+def check_partial(spec: Spec, wanted: Sequence[Environment], old: Locked) -> None:
+    """Locking some environments needs the others to be locked and in date: their files stay as they are."""
+    others = [e for e in spec.environments if e not in wanted]
+    digests = dict(old.grid.environments) if old.grid else {}
+    stale = [e for e in others if digests.get(e.name) != digest_environment(e)]
+    gone = sorted(set(digests) - {e.name for e in spec.environments}) if others else []
+    if stale or gone:
+        names = " ".join(e.name for e in (*wanted, *stale))
+        problems = [
+            Problem(
+                file=e.file,
+                what="changed since it was locked" if e.name in digests else "is not locked yet",
+                hint="its lockfiles would no longer be what grid.toml says they are",
+            )
+            for e in stale
+        ]
+        problems += [Problem(file=f"envs/{n}.toml", what="is gone, and its lockfiles are still there") for n in gone]
+        next_step = "run `lockgrid lock`" if gone else f"lock it too: `lockgrid lock {names}`"
+        raise InputError(problems, next_step=next_step)

@@ -1,0 +1,43 @@
+"""What is said when requirements cannot be met."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from lockgrid.errors import UnsatisfiableError
+from lockgrid.model.grid import Blocker, Proof
+from lockgrid.model.spec import Environment
+from lockgrid.model.target import Target
+
+NEXT = "change the requirements that contradict each other in envs/"
+_LINES = 28
+_COLUMNS = 110
+
+
+def unsolvable(explanation: str, sdists: Sequence[str]) -> Blocker:
+    """The blocker of a cell for which uv finds no solution; ``sdists`` are packages that have no wheel for it."""
+    missing = "a set of versions"
+    if sdists:
+        missing = f"wheels of {', '.join(sdists)}, or its name in [sdists] with a reason"
+    return Blocker(proof=Proof.RESOLUTION, package="uv:", exists=" ".join(explanation.split()), missing=missing)
+
+
+def indent(text: str) -> str:
+    """The text wrapped and indented, cut so that an error fits on a screen."""
+    lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, _COLUMNS)]
+    cut = [*lines[: _LINES - 1], "..."] if len(lines) > _LINES else lines
+    return "\n".join(f"    {line}" for line in cut)
+
+
+def nothing_left(
+    environment: Environment, blockers: Mapping[tuple[str, Target], Sequence[Blocker]]
+) -> UnsatisfiableError:
+    """The error for an environment without one proven cell, with each reason once."""
+    found = [b for (name, _), reasons in blockers.items() if name == environment.name for b in reasons]
+    sdists = list(dict.fromkeys(b.missing for b in found if "[sdists]" in b.missing))
+    return UnsatisfiableError(
+        f"{environment.file}: no cell of {environment.name} can be installed:\n"
+        + indent("\n".join(dict.fromkeys(b.text for b in found))),
+        next_step=f"what is missing: {sdists[0]}" if sdists else NEXT,
+    )

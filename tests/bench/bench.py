@@ -26,12 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 UV = shutil.which("uv") or "uv"
 LOCKGRID = [sys.executable, "-m", "lockgrid"]
-PLATFORMS = (
-    "sys_platform == 'linux' and platform_machine == 'x86_64'",
-    "sys_platform == 'linux' and platform_machine == 'aarch64'",
-    "sys_platform == 'darwin' and platform_machine == 'arm64'",
-    "sys_platform == 'win32' and platform_machine == 'AMD64'",
-)
 UV_PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
 FEWEST_PAIRS = 5
 
@@ -93,9 +87,8 @@ class Bench:
         self.everything = self._project("everything", with_dev=True)
         self.backends = self._project("backends", with_dev=False)
         self.spec = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        self.plain = self._uv_project("plain", with_dev=True, cached=False)
-        self.cached = self._uv_project("cached", with_dev=False, cached=True)
-        self.plain_backends = self._uv_project("plain-backends", with_dev=False, cached=False)
+        self.plain = self._uv_project("plain", cached=False)
+        self.cached = self._uv_project("cached", cached=True)
 
     def _project(self, name: str, *, with_dev: bool) -> Path:
         """A lockgrid project with this repository's input and no locks."""
@@ -106,24 +99,21 @@ class Bench:
         (project / "pyproject.toml").write_text('[project]\nname = "bench"\nversion = "0"\n', encoding="utf-8")
         return project
 
-    def _uv_project(self, name: str, *, with_dev: bool, cached: bool) -> Path:
-        """The same extras as a person would type them for uv; Python 3.14 left out, since uv then finds no solution.
+    def _uv_project(self, name: str, *, cached: bool) -> Path:
+        """The same extras as a person would type them for uv: no platforms, Python 3.10 or newer.
 
         ``cached`` adds what lockgrid tells uv of an index: pages are good for ten minutes, files for ever.
         """
         project = self.folder / name
         project.mkdir()
-        extras = dict(self.spec["project"]["optional-dependencies"])
         overrides = []
         for file in sorted((ROOT / "envs").glob("*.toml")):
             table = tomllib.loads(file.read_text(encoding="utf-8"))
             overrides += [f"{package}{entry['version']}" for package, entry in table.get("overrides", {}).items()]
-            if with_dev and file.stem == "dev":
-                extras["dev"] = [f"{line} ; python_version >= '3.11'" for line in table["requires"]]
-        lines = ["[project]", 'name = "plain"', 'version = "0"', 'requires-python = ">=3.10,<3.14"', ""]
+        extras = self.spec["project"]["optional-dependencies"]
+        lines = ["[project]", 'name = "plain"', 'version = "0"', 'requires-python = ">=3.10"', ""]
         lines += ["[project.optional-dependencies]", *(f"{extra} = {_toml(value)}" for extra, value in extras.items())]
-        lines += ["", "[tool.uv]", "package = false", f"environments = {_toml(list(PLATFORMS))}"]
-        lines += [f"override-dependencies = {_toml(overrides)}", ""]
+        lines += ["", "[tool.uv]", "package = false", f"override-dependencies = {_toml(overrides)}", ""]
         if cached:
             lines += ["[[tool.uv.index]]", f'url = "{self._index_url()}"', "default = true"]
             lines += ['cache-control = { api = "max-age=600", files = "max-age=365000000, immutable" }', ""]
@@ -180,7 +170,7 @@ class Bench:
 
         def theirs() -> None:
             project = Path(tempfile.mkdtemp(dir=self.folder))
-            shutil.copy(self.plain_backends / "pyproject.toml", project)
+            shutil.copy(self.plain / "pyproject.toml", project)
             run([UV, "lock", "--python", sys.executable], project, self._cold_env(project))
 
         return report("(c) cold, backends, against uv lock as typed", *pairs(self.count, ours, theirs), 2.0)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 # Raised when what is kept, or how it is made, changes.
-_SCHEMA = 4
+_SCHEMA = 5
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:

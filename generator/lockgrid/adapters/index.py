@@ -75,15 +75,24 @@ class Index:
         wanted = sorted(set(names))
         fresh = self._clock() - PAGE_SECONDS
         prefix = " ".join(source.url for source in self._sources)
-        cached = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
-        found = {key.rpartition(" ")[2]: pages.decode_page(value) for key, value in cached.items()}
+        heads = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
+        found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
         rest = [name for name in wanted if name not in found]
         if rest:
             fetched = self._run(lambda http: _gather([self._page(http, name) for name in rest], advance))
+            encoded = {page.name: (page.digest, *pages.encode_page(page)) for page in fetched}
             now = self._clock()
-            self._cache.put("page", {f"{prefix} {page.name}": pages.encode_page(page) for page in fetched}, now=now)
+            # Bodies first: a head that is there has its body.
+            self._cache.put("page-body", {digest: body for digest, _, body in encoded.values()}, now=now)
+            self._cache.put("page", {f"{prefix} {name}": head for name, (_, head, _) in encoded.items()}, now=now)
             found |= {page.name: page for page in fetched}
         return found
+
+    def _body(self, digest: str) -> bytes:
+        found = self._cache.get("page-body", [digest])
+        if digest not in found:
+            raise ToolError("lockgrid's cache lost a page while it was in use", next_step="run again")
+        return found[digest]
 
     async def _page(self, http: Http, name: str) -> Page:
         for source in self._sources:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
@@ -77,9 +77,14 @@ def _json_row(url: str, entry: dict[str, Any]) -> _Row:
 class _Releases(Mapping[str, tuple[IndexFile, ...]]):
     """Releases as JSON of rows, each made into files when it is asked for: a lock looks at few of many."""
 
-    def __init__(self, rows: Mapping[str, str]) -> None:
-        self.rows = rows
+    def __init__(self, load: Callable[[], dict[str, str]]) -> None:
+        self._load = load
         self._files: dict[str, tuple[IndexFile, ...]] = {}
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """The JSON by version."""
+        return self._load()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
@@ -114,7 +119,8 @@ def _by_version(name: str, rows: list[_Row]) -> _Releases:
         version = _version(name, row[0])
         if version:
             grouped.setdefault(version, []).append(row)
-    return _Releases({version: json.dumps(found) for version, found in grouped.items()})
+    packed = {version: json.dumps(found) for version, found in grouped.items()}
+    return _Releases(lambda: packed)
 
 
 def _version(name: str, filename: str) -> str:
@@ -186,19 +192,20 @@ def _html_row(url: str, anchor: dict[str, str | None]) -> _Row:
     )
 
 
-def encode_page(page: Page) -> bytes:
-    """A page that ``parse_page`` made, in short form for the cache."""
-    packed = page.releases.rows if isinstance(page.releases, _Releases) else {}
+def encode_page(page: Page) -> tuple[bytes, bytes]:
+    """A page that ``parse_page`` made, for the cache: its head, and its body by ``page.digest``."""
     newest = page.newest.isoformat() if page.newest else None
-    return json.dumps([page.name, page.missing, page.quarantined, page.digest, newest, packed]).encode()
+    head = [page.name, page.missing, page.quarantined, page.digest, newest]
+    rows = page.releases.rows if isinstance(page.releases, _Releases) else {}
+    return json.dumps(head).encode(), json.dumps(rows).encode()
 
 
-def decode_page(value: bytes) -> Page:
-    """The inverse of ``encode_page``."""
-    name, missing, quarantined, digest, newest, packed = json.loads(value)
+def decode_page(head: bytes, body: Callable[[str], bytes]) -> Page:
+    """The inverse of ``encode_page``; ``body`` fetches one by its digest, when it is first looked into."""
+    name, missing, quarantined, digest, newest = json.loads(head)
     return Page(
         name=name,
-        releases=_Releases(packed),
+        releases={} if missing else _Releases(lambda: json.loads(body(digest))),
         missing=missing,
         quarantined=quarantined,
         digest=digest,

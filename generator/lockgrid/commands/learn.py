@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
+from lockgrid.adapters.wheel import decode_metadata, encode_metadata
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
 from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key
 from lockgrid.model.grid import Blocker, Pin
+from lockgrid.model.index import DistMetadata
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
@@ -29,6 +31,7 @@ class Learner:
     progress: Progress
     cache: Cache
     now: float
+    remembered: bool = False  # the scan was: then the proofs probably are too
 
     def pages(self, names: Iterable[str]) -> None:
         """Learn the pages that are not known yet."""
@@ -45,22 +48,41 @@ class Learner:
             self.progress.step(f"reading METADATA of {len(missing)} wheels")
             self.facts.metadata |= self.index.metadata(missing, self.progress.advance)
 
+    def sdist_metadata(self, shas: Iterable[str]) -> dict[str, DistMetadata]:
+        """What uv learnt of sdists in earlier runs, by sha256: a hash never means another sdist."""
+        return {sha: decode_metadata(value) for sha, value in self.cache.get("sdist-metadata", shas).items()}
+
+    def keep_sdist_metadata(self, learnt: Mapping[str, DistMetadata]) -> None:
+        """Keep what uv learnt of sdists, by sha256."""
+        values = {sha: encode_metadata(metadata) for sha, metadata in learnt.items()}
+        self.cache.put("sdist-metadata", values, now=self.now)
+
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
-        key = scan_key(environments)
-        if known := self.cache.get("scan", [key]):
-            self.pages(pages_of(known[key]))
-            kept = decode_scan(known[key], environments, self.facts)
-            if kept is not None:
-                return kept
+        if known := self.kept("scan", scan_key(environments)):
+            outcome = decode_scan(known, environments, self.facts)
+            if outcome is not None:
+                self.remembered = True
+                return outcome
         return self._scan([Scan(environment) for environment in environments], environments)
 
     def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
         """Keep the outcome of a scan for the next run. For input that was found faultless."""
         value = encode_scan(blockers, self.facts)
         if value is not None:
-            self.cache.put("scan", {scan_key(environments): value}, now=self.now)
+            self.keep("scan", scan_key(environments), value)
+
+    def kept(self, kind: str, key: str) -> bytes | None:
+        """An outcome that was kept, the pages that it hangs on being learnt; None when there is none."""
+        found = self.cache.get(kind, [key]).get(key)
+        if found:
+            self.pages(pages_of(found))
+        return found
+
+    def keep(self, kind: str, key: str, value: bytes) -> None:
+        """Keep an outcome for later runs (``core.remember``)."""
+        self.cache.put(kind, {key: value}, now=self.now)
 
     def guess(self, environments: Sequence[Environment]) -> Blockers:
         """The same, sooner and not to be trusted: from one platform and one wheel of each release."""
@@ -76,7 +98,7 @@ class Learner:
 
     def prefetch(self, environments: Sequence[Environment], busy: Callable[[], bool]) -> None:
         """Learn what the answer of a resolution is likely to need, for as long as uv is ``busy`` with it."""
-        scans = [Scan(environment, eager=True) for environment in environments]
+        scans = [] if self.remembered else [Scan(environment, eager=True) for environment in environments]
         while busy() and self._advance(scans):
             self._learn(scans)
 

@@ -22,7 +22,7 @@ from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
-from lockgrid.core.digest import digest_environment
+from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import forced_extra_problems, index_problems
 from lockgrid.core.render import readme
@@ -131,13 +131,16 @@ class _Run:
             facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes())
             learner = Learner(index=index, facts=facts, progress=self.context.progress, cache=cache, now=self.now)
             upgrade = None if self.options.upgrade_all else self.options.upgrade
-            resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, upgrade=upgrade)
+            digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
+            resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved, blockers = self._solve(resolver)
             cells = {cell: proven for result in solved for cell, proven in result.proven.items()}
             build = self._build(resolver, cells)
-            return self._finish(cells, blockers, build, uv.version, resolver.apart)
+            result, texts = self._finish(cells, blockers, build, uv.version, resolver.apart)
+            resolver.remember(_digest_texts(texts))
+            return result
 
     def _known_hashes(self) -> frozenset[str]:
         return frozenset(h for lockfile in self.old.locks.values() for pin in lockfile.pins for h in pin.hashes)
@@ -198,7 +201,8 @@ class _Run:
         build: str,
         uv: str,
         apart: Sequence[str],
-    ) -> LockResult:
+    ) -> tuple[LockResult, Mapping[str, str]]:
+        """Compare with the old locks and write; also the texts that now stand in ``locks/``."""
         new_texts = lockfile_texts(self.wanted, cells)
         texts = {**self._kept_texts(), **new_texts, BUILD_PATH: build}
         self._check_others(cells)
@@ -209,8 +213,8 @@ class _Run:
             if lost and not self.options.allow_loss:
                 raise loss(lost)
             if same_result(grid, self.old.grid):
-                return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts)
-        return self._write(grid, gridfile.render_grid(grid), texts)
+                return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts), texts
+        return self._write(grid, gridfile.render_grid(grid), texts), texts
 
     def _kept_texts(self) -> dict[str, str]:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}
@@ -258,3 +262,7 @@ class _Run:
             changes=tuple(pin_changes(self.old.locks, texts)) if changed else (),
             apart=grid.apart,
         )
+
+
+def _digest_texts(texts: Mapping[str, str]) -> str:
+    return digest_text("\n".join(f"{path} {digest_text(texts[path])}" for path in sorted(texts)))

@@ -17,6 +17,7 @@ from lockgrid.core.differ import differ_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left, unsolvable
 from lockgrid.core.inputs import extra_problems
 from lockgrid.core.prove import prove_closure, prove_index, prove_tags
+from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
 from lockgrid.core.resolution import (
     Exclusion,
     Preference,
@@ -26,14 +27,7 @@ from lockgrid.core.resolution import (
     project_toml,
     resolver_settings,
 )
-from lockgrid.core.select import (
-    Selection,
-    decode_selections,
-    encode_selections,
-    parse_pylock,
-    select,
-    selection_key,
-)
+from lockgrid.core.select import Selection, parse_pylock, select
 from lockgrid.errors import InputError, UnsatisfiableError
 from lockgrid.model.grid import Pin, ProvenCell
 from lockgrid.model.spec import Environment
@@ -45,6 +39,7 @@ _WORKERS = 2
 
 Outcome = Resolved | NoSolution
 Selections = dict[Cell, Selection]
+Domain = list[tuple[Environment, tuple[Target, ...]]]
 
 
 @dataclass(slots=True)
@@ -67,10 +62,12 @@ class Resolver:
     uv: Uv
     learner: Learner
     old: keep.OldLocks
+    old_digest: str  # of the lockfiles in `old`, empty when nothing is kept
     upgrade: frozenset[str] | None  # None: upgrade everything
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
     apart: list[str] = field(default_factory=list)
     started: dict[Request, Future[Outcome]] = field(default_factory=dict)
+    _proven: list[tuple[Domain, Sequence[str], Sequence[ProvenCell]]] = field(default_factory=list)
 
     def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
         """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
@@ -148,13 +145,17 @@ class Resolver:
         for _ in range(_ROUNDS):
             if isinstance(outcome, NoSolution):
                 return self._diagnose(request, outcome, blockers)
-            selections = self._select(request, outcome)
+            texts = self._export(request, outcome)
+            if kept := self._proven_before(request, texts):
+                return [Solved(environments=request.environments, proven=kept, blockers=blockers)]
+            selections = self._select(request, texts)
             sets = received_exceptions(request.environments, selections)
             if len(sets) > 1:
                 return self._solve_sets(sets, request, blockers)
             result, exclusions = self._prove(request, selections, outcome)
             if not result.blockers:
                 result.blockers = blockers
+                self._proven.append((_domain(request), texts, tuple(result.proven.values())))
                 return [result]
             new = [exclusion for exclusion in exclusions if exclusion not in request.exclusions]
             if new:
@@ -179,14 +180,30 @@ class Resolver:
 
     # -- proofs --------------------------------------------------------------------------------------
 
-    def _select(self, request: Request, resolved: Resolved) -> Selections:
+    def _export(self, request: Request, resolved: Resolved) -> list[str]:
+        """The ``pylock.toml`` of each environment, in order."""
+        return list(self.pool.map(lambda e: self.uv.export(resolved, e.extra), request.environments))
+
+    def _proven_before(self, request: Request, texts: Sequence[str]) -> dict[Cell, ProvenCell] | None:
+        """The cells as an earlier run proved them, when all that the proofs read is as it was."""
+        key = proof_key(_domain(request), texts, self.old_digest)
+        known = self.learner.kept("proof", key)
+        cells = decode_proofs(known, _domain(request), self.learner.facts) if known else None
+        return {(cell.environment, cell.target): cell for cell in cells} if cells is not None else None
+
+    def remember(self, old_digest: str) -> None:
+        """Keep the proofs of this run for the next, which will find the lockfiles that ``old_digest`` is of."""
+        for domain, texts, cells in self._proven:
+            value = encode_proofs(cells, self.learner.facts)
+            if value is not None:
+                self.learner.keep("proof", proof_key(domain, texts, old_digest), value)
+
+    def _select(self, request: Request, texts: Sequence[str]) -> Selections:
         """What each cell would install, with the files that the old lock had where they still serve."""
-        exports = [self.pool.submit(self.uv.export, resolved, e.extra) for e in request.environments]
         selections: Selections = {}
-        for environment, export in zip(request.environments, exports, strict=True):
+        for environment, text in zip(request.environments, texts, strict=True):
             targets = request.targets(environment.name)
-            found = self._selected(export.result(), targets, frozenset(environment.sdists))
-            for target, selection in found.items():
+            for target, selection in select(parse_pylock(text), targets, frozenset(environment.sdists)).items():
                 selections[environment.name, target] = selection
         named = {pin.name for selection in selections.values() for pin in selection.pins}
         self.learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})
@@ -195,16 +212,6 @@ class Resolver:
                 selection = selections[environment.name, target]
                 kept = tuple(self._kept(pin, environment, target) for pin in selection.pins)
                 selections[environment.name, target] = replace(selection, pins=kept)
-        return selections
-
-    def _selected(self, text: str, targets: tuple[Target, ...], sdists: frozenset[str]) -> dict[Target, Selection]:
-        """``core.select``, remembered: it is the dearest step, and its answer hangs on its input alone."""
-        cache = self.learner.cache
-        key = selection_key(text, targets, sdists)
-        if known := cache.get("selection", [key]):
-            return decode_selections(known[key], targets)
-        selections = select(parse_pylock(text), targets, sdists)
-        cache.put("selection", {key: encode_selections(selections)}, now=self.learner.now)
         return selections
 
     def _kept(self, pin: Pin, environment: Environment, target: Target) -> Pin:
@@ -251,10 +258,14 @@ class Resolver:
     def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:
         """METADATA of every file: from the wheel itself, for a sdist from what uv learnt."""
         self.learner.metadata(pins.values())
-        known = self.learner.facts.metadata
-        for sha, pin in pins.items():
-            if sha not in known:
-                known[sha] = self.uv.sdist_metadata(resolved, pin.name, pin.version)
+        facts = self.learner.facts.metadata
+        sdists = {sha: pin for sha, pin in pins.items() if sha not in facts}
+        facts |= self.learner.sdist_metadata(sdists)
+        new = {
+            sha: self.uv.sdist_metadata(resolved, p.name, p.version) for sha, p in sdists.items() if sha not in facts
+        }
+        facts |= new
+        self.learner.keep_sdist_metadata(new)
 
     # -- when uv finds no solution -------------------------------------------------------------------
 
@@ -337,3 +348,7 @@ class Resolver:
                         sentence = f"{one.name} and {other.name} are locked apart: they differ over {over}"
                         if sentence not in self.apart:
                             self.apart.append(sentence)
+
+
+def _domain(request: Request) -> Domain:
+    return [(environment, request.targets(environment.name)) for environment in request.environments]

@@ -6,14 +6,10 @@ the wheels that it accepts) and an answer for packages of which a target can ins
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from hashlib import sha256
 
-import packaging
 from packaging.pylock import Package, PackageSdist, PackageWheel, Pylock, PylockSelectError, PylockValidationError
 
 from lockgrid.core.candidates import wheel_rank
@@ -150,61 +146,3 @@ def _merge(selections: list[Selection], forbidden: list[str]) -> Selection:
     return Selection(
         pins=tuple(pins[name] for name in sorted(pins)), unservable=tuple(unservable), conflicts=tuple(conflicts)
     )
-
-
-# Part of the key of a remembered selection: raised when `select` comes to answer differently.
-_ANSWERS = 2
-
-
-def selection_key(text: str, targets: Iterable[Target], sdists: frozenset[str]) -> str:
-    """What the selection out of a ``pylock.toml`` text hangs on, and nothing else, as a digest."""
-    labels = [f"{target.platform.label} {target.python}" for target in targets]
-    stem = json.dumps([_ANSWERS, packaging.__version__, labels, sorted(sdists)])
-    return sha256(f"{stem}\n{text}".encode()).hexdigest()
-
-
-def encode_selections(selections: Mapping[Target, Selection]) -> bytes:
-    """The result of ``select`` for the cache; targets in order, each file once."""
-    pins = list(dict.fromkeys(pin for selection in selections.values() for pin in selection.pins))
-    number = {pin: index for index, pin in enumerate(pins)}
-    rows = [
-        [
-            pin.name,
-            pin.version,
-            pin.file.filename,
-            pin.file.url,
-            pin.file.sha256,
-            pin.file.size,
-            pin.file.uploaded.isoformat() if pin.file.uploaded else None,
-        ]
-        for pin in pins
-    ]
-    found = [[[number[p] for p in s.pins], list(s.unservable), list(s.conflicts)] for s in selections.values()]
-    return json.dumps([rows, found], separators=(",", ":")).encode()
-
-
-def decode_selections(value: bytes, targets: Iterable[Target]) -> dict[Target, Selection]:
-    """The inverse of ``encode_selections`` for the same targets in the same order."""
-    rows, found = json.loads(value)
-    pins = [
-        Pin(
-            name=name,
-            version=version,
-            file=IndexFile(
-                filename=filename,
-                url=url,
-                sha256=digest,
-                size=size,
-                uploaded=datetime.fromisoformat(uploaded) if uploaded else None,
-            ),
-        )
-        for name, version, filename, url, digest, size, uploaded in rows
-    ]
-    return {
-        target: Selection(
-            pins=tuple(pins[index] for index in chosen),
-            unservable=tuple((name, version) for name, version in unservable),
-            conflicts=tuple(conflicts),
-        )
-        for target, (chosen, unservable, conflicts) in zip(targets, found, strict=True)
-    }

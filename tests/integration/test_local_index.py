@@ -56,9 +56,7 @@ def test_uv_refuses_or_reads_differently_a_corrupt_wheel(
     assert built.data != wheel("a", "1", tags=tags).data
     index.add(built)
     lenient = {"wheel-tags", "record-hash", "no-record"}  # uv never looks while it resolves
-    assert uv_compile(project, "a", options=("--python-version", "3.11")).code == int(
-        corrupt not in lenient
-    )
+    assert uv_compile(project, "a", options=("--python-version", "3.11")).code == int(corrupt not in lenient)
 
 
 @pytest.mark.parametrize("html_only", [False, True])
@@ -73,9 +71,7 @@ def test_uv_compiles_locks_and_installs(
     index.add(wheel("c", "4", requires_python=">=4"))
     index.add(wheel("c", "5"), yanked=True)
     compiled = uv_compile(project, "a", options=("--generate-hashes",)).expect(0).out
-    assert [line.split()[0] for line in compiled.splitlines() if "==" in line] == [
-        *("a==1", "b==1.0+cpu", "c==3")
-    ]
+    assert [line.split()[0] for line in compiled.splitlines() if "==" in line] == [*("a==1", "b==1.0+cpu", "c==3")]
     text = scenario.PYPROJECT + 'dependencies = ["a"]\n'
     (project.folder / "pyproject.toml").write_text(text, encoding="utf-8")
     project.uv("lock", "--python", sys.executable).expect(0)
@@ -107,9 +103,7 @@ def test_uv_excludes_newer_files_by_upload_time(
     assert result.code == (0 if version else 1)
 
 
-def test_uv_reads_metadata_by_pep_658_by_range_or_from_the_whole_wheel(
-    project: Project, index: LocalIndex
-) -> None:
+def test_uv_reads_metadata_by_pep_658_by_range_or_from_the_whole_wheel(project: Project, index: LocalIndex) -> None:
     big = {"big.txt": b"x" * 200_000}
     index.add(wheel("a", "1", files=big), core_metadata=True)
     index.add(wheel("b", "1", files=big))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -43,6 +44,10 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
         requires=tuple(Declared(requirement=Requirement(line), file=_WHERE, key="") for line in wanted),
         targets=tuple(used),
     )
+    if (locked := resolver.old.get((BUILD, BUILD))) is not None:
+        # build.txt serves every platform; pins are kept by platform.
+        everywhere = {(BUILD, target.platform.name): locked for target in used}
+        resolver = replace(resolver, old={**resolver.old, **everywhere})
     hopeless = resolver.learner.scan([environment])
     solved = resolver.resolve([[environment]], hopeless)
     asked_by = {name: sorted(f"{sdists[s].name}=={sdists[s].version}" for s in requires if name in _names(requires[s]))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from lockgrid.commands.hold import held_cells
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core.prove import listed_file
 from lockgrid.core.render.requirements import BUILD, render
@@ -48,11 +49,20 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
         # build.txt serves every platform; pins are kept by platform.
         everywhere = {(BUILD, target.platform.name): locked for target in used}
         resolver = replace(resolver, old={**resolver.old, **everywhere})
+        if resolver.upgrade is not None and not resolver.upgrade & {pin.name for pin in locked.pins}:
+            held = held_cells(resolver.learner, [environment], {}, resolver.old, resolver.old_digest)
+            if held is not None:
+                return _render(held.values(), sdists, requires)
     hopeless = resolver.learner.scan([environment])
     solved = resolver.resolve([[environment]], hopeless)
+    return _render(solved[0].cells(BUILD), sdists, requires)
+
+
+def _render(cells: Iterable[ProvenCell], sdists: Mapping[str, Pin], requires: Mapping[str, tuple[str, ...]]) -> str:
+    wanted = {line for lines in requires.values() for line in lines}
     asked_by = {name: sorted(f"{sdists[s].name}=={sdists[s].version}" for s in requires if name in _names(requires[s]))
                 for name in _names(wanted)}  # fmt: skip
-    return render(_assemble(solved[0].cells(BUILD), asked_by))
+    return render(_assemble(cells, asked_by))
 
 
 def _names(lines: Iterable[str]) -> set[str]:

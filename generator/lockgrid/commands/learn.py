@@ -60,12 +60,15 @@ class Learner:
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
-        if known := self.kept("scan", scan_key(environments)):
-            outcome = decode_scan(known, environments, self.facts)
-            if outcome is not None:
-                self.remembered = True
-                return outcome
-        return self._scan([Scan(environment) for environment in environments], environments)
+        outcome = self.recall(environments)
+        return self._scan([Scan(e) for e in environments], environments) if outcome is None else outcome
+
+    def recall(self, environments: Sequence[Environment]) -> Blockers | None:
+        """The outcome of an earlier scan, if all that it read is as it was."""
+        known = self.kept("scan", scan_key(environments))
+        outcome = decode_scan(known, environments, self.facts) if known else None
+        self.remembered = outcome is not None
+        return outcome
 
     def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
         """Keep the outcome of a scan for the next run. For input that was found faultless."""

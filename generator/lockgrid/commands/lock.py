@@ -15,9 +15,10 @@ from lockgrid.adapters.uvconfig import read_config
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
-from lockgrid.commands.learn import Learner
+from lockgrid.commands.hold import held_cells
+from lockgrid.commands.learn import Blockers, Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
-from lockgrid.commands.resolve import Resolver, Solved
+from lockgrid.commands.resolve import Resolver
 from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
@@ -135,8 +136,7 @@ class _Run:
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
-            solved, blockers = self._solve(resolver)
-            cells = {cell: proven for result in solved for cell, proven in result.proven.items()}
+            cells, blockers = self._solve(resolver)
             build = self._build(resolver, cells)
             result, texts = self._finish(cells, blockers, build, uv.version, resolver.apart)
             resolver.remember(_digest_texts(texts))
@@ -151,13 +151,31 @@ class _Run:
         groups = [shared] if any(e in self.wanted for e in shared) else []
         return groups + [[e] for e in self.wanted if e.apart]
 
-    def _solve(self, resolver: Resolver) -> tuple[list[Solved], dict[Cell, tuple[Blocker, ...]]]:
+    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], dict[Cell, tuple[Blocker, ...]]]:
+        """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
         groups = self._groups()
         involved = [e for group in groups for e in group]
         learner = resolver.learner
         self._note_unknown_upgrades()
-        resolver.start(groups, self._guess(learner, involved))
+        same_input = self._same_input(involved)
+        if not same_input:
+            resolver.start(groups, learner.recall(involved) or learner.guess(involved))
         blockers = dict(learner.scan(involved))
+        self._check_facts(involved, learner, blockers)
+        if same_input and set(blockers) == self._unsupported(involved):
+            held = held_cells(learner, involved, blockers, self.old.locks, resolver.old_digest)
+            if held is not None:
+                resolver.apart += self.old.grid.apart if self.old.grid else ()
+                return held, blockers
+        learner.prefetch(involved, resolver.busy)
+        cells = {}
+        for result in resolver.resolve(groups, blockers):
+            blockers |= result.blockers
+            cells |= result.proven
+        return cells, blockers
+
+    def _check_facts(self, involved: Sequence[Environment], learner: Learner, blockers: Blockers) -> None:
+        """Raise for what the index shows to be wrong with the input, or for an environment without a cell."""
         problems = index_problems(involved, learner.facts) + forced_extra_problems(involved, learner.facts)
         if problems:
             raise InputError(problems)
@@ -165,25 +183,29 @@ class _Run:
             if all((environment.name, target) in blockers for target in environment.targets):
                 raise nothing_left(environment, blockers)
         learner.remember(involved, blockers)
-        learner.prefetch(involved, resolver.busy)
-        solved = resolver.resolve(groups, blockers)
-        for result in solved:
-            blockers |= result.blockers
-        return solved, blockers
+
+    def _same_input(self, environments: Sequence[Environment]) -> bool:
+        """Whether there is a whole lock of this very input, and nothing is to be upgraded."""
+        old = self.old.grid
+        if old is None or self.options.upgrade_all or self.options.upgrade:
+            return False
+        digests = dict(old.environments)
+        texts = {path: digest_text(text) for path, text in self.old.texts.items()}
+        return texts == dict(old.lockfiles) and all(digests.get(e.name) == digest_environment(e) for e in environments)
+
+    def _unsupported(self, environments: Sequence[Environment]) -> set[Cell]:
+        """The cells that the old grid has as unsupported."""
+        failed = {
+            (c.environment, c.platform, c.python)
+            for c in (self.old.grid.cells if self.old.grid else ())
+            if not c.proven
+        }
+        return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
     def _note_unknown_upgrades(self) -> None:
         locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
         for name in sorted(self.options.upgrade - locked):
             self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade")
-
-    def _guess(self, learner: Learner, environments: Sequence[Environment]) -> set[Cell]:
-        """The cells that will probably turn out unsupported: as in the old grid, or by a quick scan."""
-        old = self.old.grid
-        digests = dict(old.environments) if old else {}
-        if old is None or any(digests.get(e.name) != digest_environment(e) for e in environments):
-            return set(learner.guess(environments))
-        failed = {(c.environment, c.platform, c.python) for c in old.cells if not c.proven}
-        return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:

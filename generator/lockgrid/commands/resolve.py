@@ -333,6 +333,8 @@ class Resolver:
             part = self.request(members, domain, preferences, request.exclusions)
             solved += self._solve(part, self.uv_lock(part), {})
         solved[0].blockers = blockers | solved[0].blockers
+        # Proofs that were remembered have read nothing yet.
+        self.learner.metadata(pin for result in solved for cell in result.proven.values() for pin in cell.pins)
         self._say_apart(solved)
         return solved
 

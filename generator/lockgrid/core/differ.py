@@ -61,8 +61,9 @@ def _specifiers(environment: Environment, cell: ProvenCell, facts: Facts) -> dic
         if requirement.marker is None or marker_applies(str(requirement.marker), cell.target):
             add(canonicalize_name(requirement.name), str(requirement.specifier))
     for pin in cell.pins:
-        for extras in _asked_extras(pin.name, cell.via):
-            for demanded in applicable(facts.metadata[pin.file.sha256], cell.target, extras):
+        metadata = facts.metadata.get(pin.file.sha256)  # of a sdist it may not be at hand: then it explains nothing
+        for extras in _asked_extras(pin.name, cell.via) if metadata else ():
+            for demanded in applicable(metadata, cell.target, extras):
                 add(demanded.name, demanded.specifier)
     return asked
 

@@ -74,6 +74,31 @@ def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks,
     return pin
 
 
+def locked_pins(environment: Environment, target: Target, old: OldLocks, facts: Facts) -> list[Pin] | None:
+    """The pins that the old lock has for a cell, each with its file; None when one has no file that serves."""
+    lockfile = old.get((environment.name, target.platform.name))
+    if lockfile is None or target.python not in lockfile.pythons:
+        return None
+    pins = []
+    for locked in lockfile.pins:
+        if target.python not in locked.pythons:
+            continue
+        allowed = locked.name in environment.sdists
+        files = [
+            file
+            for file in facts.release(locked.name, Version(locked.version))
+            if file.sha256 in locked.hashes
+            and file.is_wheel == (locked.name not in lockfile.sdists)
+            and refusal(file, target, facts, sdist_allowed=allowed) is None
+        ]
+        if not files:
+            return None
+        pins.append(
+            Pin(name=locked.name, version=locked.version, file=min(files, key=lambda f: _preference(f, target)))
+        )
+    return pins
+
+
 def _preference(file: IndexFile, target: Target) -> tuple[int, str]:
     rank = wheel_rank(file.filename, target)
     return (rank if rank is not None else 10**6, file.filename)

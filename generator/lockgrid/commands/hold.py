@@ -1,0 +1,71 @@
+"""A lock that still holds is kept: its own pins are proven again, and uv is not asked.
+
+What uv would prefer today, or another version of uv, is no reason to change a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lockgrid.commands.learn import Blockers, Cell, Learner
+from lockgrid.core.keep import OldLocks, locked_pins
+from lockgrid.core.prove import prove_closure, prove_index, unneeded
+from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
+from lockgrid.model.grid import Lockfile, Pin, ProvenCell
+from lockgrid.model.spec import Environment
+from lockgrid.model.target import Target
+
+# Stands where the key of a resolution has the text that uv exported.
+_HELD = ("held",)
+
+
+def held_cells(
+    learner: Learner, environments: Sequence[Environment], blockers: Blockers, locks: OldLocks, digest: str
+) -> dict[Cell, ProvenCell] | None:
+    """The cells that the lockfiles pin, proven with the facts of today; None unless all of them hold.
+
+    Every cell but those of ``blockers`` must be locked. ``digest`` is of the lockfiles.
+    """
+    domain = [(e, tuple(t for t in e.targets if (e.name, t) not in blockers)) for e in environments]
+    known = learner.kept("proof", proof_key(domain, _HELD, digest))
+    cells = decode_proofs(known, domain, learner.facts) if known else None
+    if cells is None:
+        cells = _prove(learner, domain, locks)
+        if cells is None:
+            return None
+        value = encode_proofs(cells, learner.facts)
+        if value is not None:
+            learner.keep("proof", proof_key(domain, _HELD, digest), value)
+    return {(cell.environment, cell.target): cell for cell in cells}
+
+
+def _prove(
+    learner: Learner, domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks
+) -> list[ProvenCell] | None:
+    learner.progress.step("proving what is locked")
+    chosen: dict[Cell, tuple[Environment, Sequence[Pin]]] = {}
+    learner.pages({pin.name for lockfile in _lockfiles(domain, locks) for pin in lockfile.pins})
+    for environment, targets in domain:
+        for target in targets:
+            found = locked_pins(environment, target, locks, learner.facts)
+            if found is None or prove_index(found, learner.facts)[0]:
+                return None
+            chosen[environment.name, target] = environment, found
+    everything = {pin.file.sha256: pin for _, pins in chosen.values() for pin in pins}
+    learner.metadata(everything.values())
+    learner.facts.metadata |= learner.sdist_metadata(s for s in everything if s not in learner.facts.metadata)
+    if any(sha not in learner.facts.metadata for sha in everything):
+        return None  # a sdist that only uv can read
+    cells = []
+    for (name, target), (environment, pins) in chosen.items():
+        closure = prove_closure(environment, target, pins, learner.facts)
+        if closure.blockers or unneeded(closure):
+            return None
+        via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
+        cells.append(ProvenCell(environment=name, target=target, pins=tuple(pins), via=via))
+    return cells
+
+
+def _lockfiles(domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks) -> list[Lockfile]:
+    names = {(environment.name, target.platform.name) for environment, targets in domain for target in targets}
+    return [locks[name] for name in sorted(names) if name in locks]

@@ -168,7 +168,7 @@ class _Run:
                 resolver.apart += self.old.grid.apart if self.old.grid else ()
                 return held, blockers
         learner.prefetch(involved, resolver.busy)
-        cells = {}
+        cells: dict[Cell, ProvenCell] = {}
         for result in resolver.resolve(groups, blockers):
             blockers |= result.blockers
             cells |= result.proven
@@ -195,11 +195,8 @@ class _Run:
 
     def _unsupported(self, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that the old grid has as unsupported."""
-        failed = {
-            (c.environment, c.platform, c.python)
-            for c in (self.old.grid.cells if self.old.grid else ())
-            if not c.proven
-        }
+        old = self.old.grid.cells if self.old.grid else ()
+        failed = {(c.environment, c.platform, c.python) for c in old if not c.proven}
         return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
     def _note_unknown_upgrades(self) -> None:

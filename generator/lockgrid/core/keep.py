@@ -93,9 +93,8 @@ def locked_pins(environment: Environment, target: Target, old: OldLocks, facts: 
         ]
         if not files:
             return None
-        pins.append(
-            Pin(name=locked.name, version=locked.version, file=min(files, key=lambda f: _preference(f, target)))
-        )
+        best = min(files, key=lambda file: _preference(file, target))
+        pins.append(Pin(name=locked.name, version=locked.version, file=best))
     return pins
 
 

@@ -124,13 +124,12 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
         return None
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError as error:
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
+    except (ValueError, OverflowError) as error:
         what = f"{value!r} is neither a date nor an RFC 3339 time"
         hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
         raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).replace(microsecond=0)
+    return moment
 
 
 @cli.command()

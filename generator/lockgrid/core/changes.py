@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from packaging.version import Version
+
 from lockgrid.core.lockfile import parse_lockfile, pins_by_python
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import CellRecord, Lockfile, ProvenCell
@@ -63,7 +65,7 @@ def pin_changes(old: OldLocks, texts: Mapping[str, str]) -> list[str]:
         was, now = before.get(name, set()), after.get(name, set())
         if was == now or not before:
             continue
-        shown = [", ".join(sorted(versions)) for versions in (was, now)]
+        shown = [", ".join(sorted(versions, key=Version)) for versions in (was, now)]
         if not was:
             lines.append(f"added {name} {shown[1]}")
         elif not now:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from lockgrid.model.spec import Environment, Spec
+from packaging.specifiers import SpecifierSet
+
+from lockgrid.core.requirement import demand
+from lockgrid.model.spec import Declared, Environment, Spec
 
 # Part of every input digest: raised when the same input is to mean another lock.
 _MEANING = 1
@@ -33,10 +36,16 @@ def _digest(value: object) -> str:
 def _environment(environment: Environment) -> dict[str, object]:
     return {
         "name": environment.name,
-        "requires": sorted({declared.text for declared in environment.requires}),
+        "requires": sorted({_requirement(declared) for declared in environment.requires}),
         "targets": sorted({f"{t.platform.label} {t.python}" for t in environment.targets}),
         "apart": environment.apart,
         "sdists": sorted(environment.sdists),
-        "overrides": sorted(f"{o.name}{o.specifier}" for o in environment.overrides),
-        "holds": sorted(f"{h.name}{h.specifier}" for h in environment.holds),
+        "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
+        "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
     }
+
+
+def _requirement(declared: Declared) -> str:
+    """A requirement in one spelling."""
+    asked = demand(declared.requirement)
+    return f"{asked.name}[{','.join(sorted(asked.extras))}]{asked.specifier};{asked.marker}"

@@ -73,5 +73,13 @@ def _read(text: str) -> tuple[Mapping[str, Any], list[str]]:
     project = data.get("project")
     if not isinstance(project, dict):
         raise InputError([Problem(file=PATH, key="project", what="this table is missing", hint="a name and a version")])
-    managed = data.get("tool", {}).get("lockgrid", {}).get("extras", [])
-    return project, list(managed)
+    _table(project, "optional-dependencies", "project.optional-dependencies")
+    own = _table(_table(data, "tool", "tool"), "lockgrid", "tool.lockgrid")
+    return project, list(own.get("extras", []))
+
+
+def _table(parent: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
+    value = parent.get(key, {})
+    if not isinstance(value, dict):
+        raise InputError([Problem(file=PATH, key=path, what="must be a table")])
+    return value

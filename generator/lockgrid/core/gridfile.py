@@ -90,7 +90,7 @@ def parse_grid(text: str) -> Grid:
 
 
 def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)
+    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
 
 
 def _pairs(table: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -98,6 +98,8 @@ def _pairs(table: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _record(cell: Mapping[str, Any]) -> CellRecord:
+    if cell["status"] not in ("proven", "unsupported"):
+        raise ValueError(f"status {cell['status']!r}")
     return CellRecord(
         environment=cell["environment"],
         platform=cell["platform"],

@@ -80,6 +80,9 @@ def parse_lockfile(path: str, text: str) -> Lockfile:
                 blocks[-1][3].append(asked)
         elif line and not line.startswith(("#", "--only-binary")):
             blocks.append((number, line, [], []))
+    schema = header.get("lockgrid lockfile, schema", str(SCHEMA))
+    if schema != str(SCHEMA):
+        raise _broken(path, 1, f"schema {schema}, and this version of lockgrid reads {SCHEMA}")
     for key in ("environment", "platform", "pythons"):
         if key not in header:
             raise _broken(path, 1, f"the header names no {key}")

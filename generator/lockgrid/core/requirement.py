@@ -56,17 +56,32 @@ def admits(specifier: str, version: str) -> bool:
 
 
 def tidy(specifiers: Iterable[str]) -> str:
-    """Several specifiers as one that people can read: of all lower bounds the highest, of all upper the lowest."""
+    """Several specifiers as one that people can read, and that admits the same.
+
+    An exact version that the rest admits stands alone; of plain bounds the tightest of each kind stays.
+    """
     singles = {single for text in specifiers for single in specifier_set(text)}
     exact = [s for s in singles if s.operator == "==" and not s.version.endswith(".*")]
-    if exact:
-        return str(min(exact, key=str))
-    lower = [s for s in singles if s.operator in (">=", ">")]
-    upper = [s for s in singles if s.operator in ("<=", "<")]
-    rest = sorted(str(s) for s in singles if s not in lower and s not in upper)
+    if len(exact) == 1:
+        (only,) = exact
+        others = SpecifierSet(",".join(str(s) for s in singles if s != only))
+        if others.contains(only.version, prereleases=True):
+            return str(only)
+    # What > and < say of pre- and post-releases hangs on the version itself, so only final ones compare.
+    plain = [s for s in singles if s.operator in _BOUNDS and _is_final(s.version)]
+    lower = [s for s in plain if s.operator.startswith(">")]
+    upper = [s for s in plain if s.operator.startswith("<")]
     chosen: list[Specifier] = []
     if lower:
         chosen.append(max(lower, key=lambda s: (Version(s.version), s.operator == ">")))
     if upper:
         chosen.append(min(upper, key=lambda s: (Version(s.version), s.operator == "<=")))
-    return ",".join([*(str(s) for s in chosen), *rest])
+    return ",".join([*(str(s) for s in chosen), *sorted(str(s) for s in singles if s not in plain)])
+
+
+_BOUNDS = (">=", ">", "<", "<=")
+
+
+def _is_final(text: str) -> bool:
+    version = Version(text)
+    return not (version.is_prerelease or version.is_postrelease or version.local)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import tomlkit
 
@@ -124,7 +124,7 @@ def resolver_settings(request: Request) -> dict[str, object]:
 
 def timestamp(moment: datetime) -> str:
     """RFC 3339 in UTC, to the second."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def preferences_lock(request: Request, index_url: str) -> str:

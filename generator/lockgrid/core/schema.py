@@ -152,13 +152,18 @@ def _smoke(table: _Table) -> SmokeEntry:
 
 
 class _Wrong(Exception):
-    """A value of the wrong type: the key below the one that was read, what is wrong, and a hint."""
+    """Values of the wrong type: for each the key below the one that was read, what is wrong, and a hint."""
 
-    def __init__(self, what: str, hint: str = "", below: str = "") -> None:
+    def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what)
-        self.what = what
-        self.hint = hint
-        self.below = below
+        self.faults = [("", what, hint)]
+
+    @classmethod
+    def all(cls, faults: list[tuple[str, str, str]]) -> _Wrong:
+        """Several faults in one."""
+        wrong = cls(faults[0][1])
+        wrong.faults = faults
+        return wrong
 
 
 class _Table:
@@ -179,7 +184,8 @@ class _Table:
         try:
             return read(self._data[key])
         except _Wrong as error:
-            self._say(f"{key}{error.below}", error.what, error.hint)
+            for below, what, hint in error.faults:
+                self._say(f"{key}{below}", what, hint)
             return None
 
     def required(self, key: str, read: Callable[[Any], T], otherwise: T) -> T:
@@ -258,12 +264,20 @@ def _commands(value: Any) -> list[list[str]]:
 def _list(value: Any, read: Callable[[Any], T], what: str) -> list[T]:
     if not isinstance(value, list):
         raise _Wrong(what)
-    items = []
-    for index, item in enumerate(value):
+    return list(_each({f"[{index}]": item for index, item in enumerate(value)}, read).values())
+
+
+def _each(values: Mapping[str, Any], read: Callable[[Any], T]) -> dict[str, T]:
+    """Read every value; the keys say where each stands below the one that is read."""
+    items = {}
+    faults = []
+    for key, value in values.items():
         try:
-            items.append(read(item))
+            items[key] = read(value)
         except _Wrong as error:
-            raise _Wrong(error.what, error.hint, f"[{index}]{error.below}") from error
+            faults += [(f"{key}{below}", what, hint) for below, what, hint in error.faults]
+    if faults:
+        raise _Wrong.all(faults)
     return items
 
 
@@ -274,7 +288,11 @@ def _anything(value: Any) -> dict[str, Any]:
 
 
 def _reasons(value: Any) -> dict[str, str]:
-    for name, reason in _anything(value).items():
-        if not isinstance(reason, str):
-            raise _Wrong("the reason must be a string", below=f".{name}")
-    return dict(value)
+    reasons = _each({f".{name}": reason for name, reason in _anything(value).items()}, _reason)
+    return {name.removeprefix("."): reason for name, reason in reasons.items()}
+
+
+def _reason(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _Wrong("the reason must be a string")

@@ -110,6 +110,9 @@ def _view(
 
 def _select_one(view: Pylock, target: Target, environment: Mapping[str, str]) -> Selection:
     unservable = tuple((p.name, str(p.version)) for p in view.packages if not p.wheels and p.sdist is None)
+    for package in view.packages:
+        if package.is_direct and (package.vcs or package.directory or package.archive):
+            raise ToolError(f"{package.name} is locked to something that is neither a wheel nor a sdist")
     served = replace(view, packages=[p for p in view.packages if p.wheels or p.sdist is not None])
     try:
         chosen = list(served.select(environment=dict(environment), tags=target_tags(target)))  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 TARGETS = "envs/targets.toml"
 # PEP 685: what an extra may be called before it is normalised.
 _EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_TAKEN = {"build": "locks/build.txt, the lock of build requirements"}
 _PYTHON = re.compile(r"3\.(?:[0-9]|[1-9][0-9])")
 _FLOOR = re.compile(r"([0-9]+)\.([0-9]+)")
 _COOLDOWN = re.compile(r"[0-9]+ (?:day|week|hour)s?")
@@ -77,6 +78,9 @@ def _name_problems(names: set[str]) -> list[Problem]:
     seen: dict[NormalizedName, str] = {}
     for name in sorted(names):
         file = f"envs/{name}.toml"
+        if canonicalize_name(name) in _TAKEN:
+            what = f"{name!r} is the name of {_TAKEN[canonicalize_name(name)]}"
+            problems.append(Problem(file=file, what=what, hint="choose another"))
         if not _EXTRA.fullmatch(name):
             problems.append(
                 Problem(file=file, what=f"{name!r} is no valid name of an extra", hint="use letters, digits, - _ .")
@@ -208,9 +212,11 @@ class _Merger:
         self._check_known(file, "pythons", entry.pythons, self.pythons)
         self._check_known(file, "platforms", entry.platforms, [p.name for p in self.platforms or ()])
         for package, reason in entry.sdists.items():
+            self._check_package(file, f"sdists.{package}", package)
             self._check_reason(file, f"sdists.{package}", reason)
         for table, entries in (("overrides", entry.overrides), ("hold", entry.hold)):
             for package, exception in entries.items():
+                self._check_package(file, f"{table}.{package}", package)
                 self._check_reason(file, f"{table}.{package}.why", exception.why)
                 self._check_specifier(file, f"{table}.{package}.version", exception.version)
         for key in ("sources", "accept"):
@@ -225,6 +231,10 @@ class _Merger:
 
     def _say(self, file: str, key: str, what: str, hint: str = "") -> None:
         self.problems.append(Problem(file=file, key=key, what=what, hint=hint))
+
+    def _check_package(self, file: str, key: str, name: str) -> None:
+        if not _EXTRA.fullmatch(name):
+            self._say(file, key, f"{name!r} is no name of a package", "use letters, digits, - _ .")
 
     def _check_reason(self, file: str, key: str, reason: str) -> None:
         if not reason.strip():

@@ -163,6 +163,8 @@ def targets_marker(targets: Iterable[Target], among: Iterable[Target]) -> str:
     """A marker that is true on ``targets`` and on no other of ``among``; empty when that is all of them."""
     chosen = set(targets)
     universe = list(dict.fromkeys(among))
+    if not chosen:
+        return "python_version < '0'"
     if chosen == set(universe):
         return ""
     return " or ".join(f"({marker})" for marker in platform_markers(chosen))

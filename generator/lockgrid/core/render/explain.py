@@ -24,6 +24,8 @@ def _lines(grid: Grid, cells: Sequence[CellRecord]) -> Iterator[str]:
     for blockers, group in groups.items():
         for cell in group:
             yield f"{_label(cell)}: unsupported, the proof of {cell.failed} failed"
+            if not blockers:
+                yield f"  {cell.because}"
         for blocker in blockers:
             yield from _blocker(blocker, timestamp(grid.exclude_newer))
 

@@ -14,10 +14,10 @@ END = "<!-- lockgrid: end -->"
 
 def update_readme(text: str, grid: Grid) -> str:
     """The README with the table of ``grid`` between the comments; unchanged when it has none."""
-    if BEGIN not in text or END not in text:
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
         return text
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{render_table(grid)}\n{END}{tail}"
 
 

@@ -20,7 +20,7 @@ def _lines(lockfile: Lockfile) -> Iterator[str]:
     yield f"# lockgrid lockfile, schema: {SCHEMA}"
     yield f"# environment: {lockfile.environment}"
     yield f"# platform: {lockfile.platform}"
-    yield f"# pythons: {' '.join(lockfile.pythons)}"
+    yield f"# pythons: {' '.join(lockfile.pythons)}".rstrip()
     if lockfile.environment == BUILD:
         yield "# The build requirements of every sdist that [sdists] in envs/ allows."
         yield "# Generated: do not edit. To regenerate, run `lockgrid lock`."

@@ -1,0 +1,194 @@
+"""The project that uv is asked to lock, read back as uv would read it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+
+from lockgrid.core.resolution import (
+    Exclusion,
+    Preference,
+    Request,
+    exclude_all,
+    preferences_lock,
+    project_toml,
+    resolver_settings,
+    timestamp,
+)
+from lockgrid.core.targets import marker_environments
+from lockgrid.model.spec import Environment, Hold
+from lockgrid.model.target import Target
+from unit.builders import CUTOFF, HOST, LINUX, MAC, WINDOWS, environment, target
+
+L10, L11, M11, W12 = target(LINUX, "3.10"), target(LINUX, "3.11"), target(MAC, "3.11"), target(WINDOWS, "3.12")
+EVERYTHING = (L10, L11, M11, W12)
+
+
+def request(*environments: Environment, **more: Any) -> Request:
+    domain = tuple((e.name, e.targets) for e in environments)
+    return Request(environments=environments, domain=domain, cutoff=CUTOFF, **more)
+
+
+def document(asked: Request) -> dict[str, Any]:
+    return tomllib.loads(project_toml(asked))
+
+
+def true_on(marker: Marker | str | None, among: Sequence[Target] = EVERYTHING) -> list[Target]:
+    if marker is None:
+        return list(among)
+    parsed = Marker(str(marker))
+    return [where for where in among if parsed.evaluate(dict(marker_environments(where)[0]))]
+
+
+def requirements(lines: Sequence[str]) -> list[Requirement]:
+    return [Requirement(line) for line in lines]
+
+
+def test_each_environment_is_one_extra_under_its_normalised_name() -> None:
+    asked = request(environment("a[x]>=1", "b", name="ethos_u"), environment("c==2", name="app"))
+    assert document(asked)["project"] == {
+        "name": "lockgrid-resolution",
+        "version": "0",
+        "requires-python": ">=3.11",
+        "optional-dependencies": {"ethos-u": ["a[x]>=1", "b"], "app": ["c==2"]},
+    }
+
+
+def test_an_environment_of_fewer_cells_requires_nothing_on_the_others() -> None:
+    asked = request(
+        environment("a[y,x]>=1", "b; sys_platform == 'win32' or python_version < '3.11'", targets=[L10, W12]),
+        environment("c", name="all", targets=EVERYTHING),
+    )
+    extras = document(asked)["project"]["optional-dependencies"]
+    a, b = requirements(extras["app"])
+    assert (a.name, sorted(a.extras), str(a.specifier)) == ("a", ["x", "y"], ">=1")
+    assert true_on(a.marker) == [L10, W12]
+    assert true_on(b.marker) == [L10, W12]
+    (c,) = requirements(extras["all"])
+    assert c.marker is None
+
+
+def test_a_requirements_own_marker_and_the_cells_both_decide() -> None:
+    asked = request(
+        environment("a; sys_platform == 'linux' or sys_platform == 'win32'", targets=[L11, M11]),
+        environment("c", name="all", targets=EVERYTHING),
+    )
+    (a,) = requirements(document(asked)["project"]["optional-dependencies"]["app"])
+    assert true_on(a.marker) == [L11]
+
+
+def test_uv_resolves_for_exactly_the_targets() -> None:
+    markers = document(request(environment("a", targets=EVERYTHING)))["tool"]["uv"]["environments"]
+    assert [true_on(marker) for marker in markers] == [[L10, L11], [M11], [W12]]
+    elsewhere = [target(LINUX, "3.9"), target(LINUX, "3.12"), target(MAC, "3.10"), target(WINDOWS, "3.11")]
+    assert [true_on(marker, elsewhere) for marker in markers] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("pythons", "bound"), [(["3.10", "3.12"], ">=3.10"), (["3.9", "3.10"], ">=3.9"), (["3.13"], ">=3.11")]
+)
+def test_the_lower_bound_admits_the_targets_and_the_python_that_runs_uv(pythons: list[str], bound: str) -> None:
+    asked = request(environment("a", targets=[target(LINUX, python) for python in pythons]))
+    assert document(asked)["project"]["requires-python"] == bound
+    assert tomllib.loads(preferences_lock(asked, HOST))["requires-python"] == bound
+
+
+def test_overrides_and_holds_reach_uv_sorted() -> None:
+    one = environment("a", overrides={"z": "==1", "b": ">=2,<3"})
+    other = environment("a", name="other", overrides={"m": "==4"})
+    held = replace(one, holds=(Hold(name="h", specifier="<5", why="w"),))  # type: ignore[arg-type]
+    uv = document(request(held, other))["tool"]["uv"]
+    assert uv["override-dependencies"] == ["b>=2,<3", "m==4", "z==1"]
+    assert uv["constraint-dependencies"] == ["h<5"]
+    assert uv["package"] is False
+
+
+def test_an_exclusion_holds_on_its_targets_alone() -> None:
+    exclusions = (
+        Exclusion(name="b", version="2.0", targets=EVERYTHING),
+        Exclusion(name="a", version="1.0", targets=(M11, W12)),
+    )
+    asked = request(environment("a", targets=EVERYTHING), exclusions=exclusions)
+    a, b = requirements(document(asked)["tool"]["uv"]["constraint-dependencies"])
+    assert (a.name, str(a.specifier), true_on(a.marker)) == ("a", "!=1.0", [M11, W12])
+    assert (b.name, str(b.specifier), b.marker) == ("b", "!=2.0", None)
+
+
+def test_exclusions_of_several_versions_share_their_targets_in_order() -> None:
+    assert exclude_all("a", ["1.0", "2.0"], [W12, L10, W12]) == [
+        Exclusion(name="a", version="1.0", targets=(L10, W12)),
+        Exclusion(name="a", version="2.0", targets=(L10, W12)),
+    ]
+
+
+def test_the_policy_of_a_lock() -> None:
+    asked = request(environment("a", sdists=["z", "b"]), environment("a", name="other", sdists=["b"]))
+    assert resolver_settings(asked) == {
+        "no-build": True,
+        "no-binary-package": ["b", "z"],
+        "prerelease": "explicit",
+        "exclude-newer": "2026-06-01T00:00:00Z",
+    }
+
+
+def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
+    asked = request(
+        environment("a", targets=EVERYTHING),
+        preferences=(
+            Preference(name="b", version="2.0", targets=(M11,)),
+            Preference(name="b", version="1.0", targets=(L10, L11)),
+            Preference(name="a", version="1.0", targets=(L10,)),
+        ),
+    )
+    lock = tomllib.loads(preferences_lock(asked, HOST))
+    markers = [package.pop("resolution-markers", None) for package in lock["package"]]
+    assert lock == {
+        "version": 1,
+        "revision": 3,
+        "requires-python": ">=3.10",
+        "options": {"prerelease-mode": "explicit", "exclude-newer": "2026-06-01T00:00:00Z"},
+        "package": [
+            {"name": "a", "version": "1.0", "source": {"registry": HOST}},
+            {"name": "b", "version": "1.0", "source": {"registry": HOST}},
+            {"name": "b", "version": "2.0", "source": {"registry": HOST}},
+        ],
+    }
+    assert markers[0] is None
+    assert [[true_on(text) for text in found] for found in markers[1:]] == [[[L10, L11]], [[M11]]]
+
+
+def test_the_options_of_the_preferences_agree_with_the_settings() -> None:
+    asked = request(environment("a"))
+    options = tomllib.loads(preferences_lock(asked, HOST))["options"]
+    settings = resolver_settings(asked)
+    assert options == {"prerelease-mode": settings["prerelease"], "exclude-newer": settings["exclude-newer"]}
+
+
+def test_the_same_request_gives_the_same_text() -> None:
+    one = request(environment("a", "b", targets=EVERYTHING))
+    other = request(environment("a", "b", targets=EVERYTHING))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert project_toml(one) == project_toml(other)
+
+
+def test_targets_of_a_request() -> None:
+    asked = request(environment("a", targets=[W12, L10]), environment("a", name="other", targets=[L10, M11]))
+    assert asked.targets("other") == (L10, M11)
+    assert asked.all_targets == (L10, M11, W12)
+
+
+def test_a_timestamp_is_rfc_3339_to_the_second() -> None:
+    assert timestamp(datetime(2026, 1, 2, 3, 4, 5, 999999, tzinfo=UTC)) == "2026-01-02T03:04:05Z"
+
+
+def test_a_timestamp_of_another_zone_is_the_same_moment_in_utc() -> None:
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=2)))
+    assert timestamp(moment) == "2026-01-02T01:04:05Z"

@@ -1,0 +1,105 @@
+"""What a sdist needs to be built, read without running any of it."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+
+import pytest
+
+from lockgrid.core.sdist import build_requirements
+from lockgrid.errors import ToolError
+from support.archives import tar_gz_bytes, zip_bytes
+from support.wheels import sdist
+
+LEGACY = ("setuptools>=40.8.0",)
+SYSTEM = '[build-system]\nrequires = ["flit_core >=3,<5", "b; python_version < \'3.11\'"]\n'
+
+
+def tar(text: str | None, path: str = "a-1.0/pyproject.toml") -> bytes:
+    entries = [("a-1.0/PKG-INFO", b"Name: a\n")]
+    return tar_gz_bytes(entries + ([(path, text.encode())] if text is not None else []))
+
+
+def test_build_system_requires_is_read_in_normal_spelling() -> None:
+    expected = ("flit_core<5,>=3", 'b; python_version < "3.11"')
+    assert build_requirements("a-1.0.tar.gz", tar(SYSTEM)) == expected
+    assert build_requirements("a-1.0.zip", zip_bytes([("a-1.0/pyproject.toml", SYSTEM.encode())])) == expected
+
+
+def test_other_compressions_are_read_too() -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
+        info = tarfile.TarInfo("a-1.0/pyproject.toml")
+        info.size = len(SYSTEM)
+        archive.addfile(info, io.BytesIO(SYSTEM.encode()))
+    assert len(build_requirements("a-1.0.tar.xz", buffer.getvalue())) == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        tar(None),
+        tar(""),
+        tar("[project]\nname = 'a'\n"),
+        tar(SYSTEM, "a-1.0/vendored/pyproject.toml"),
+        tar(SYSTEM, "pyproject.toml"),
+        tar("[build-system]\nbuild-backend = 'x'\n"),
+    ],
+)
+def test_a_sdist_without_a_build_system_gets_setuptools(data: bytes) -> None:
+    assert build_requirements("a-1.0.tar.gz", data) == LEGACY
+
+
+def test_the_sdists_of_the_other_tests_are_read() -> None:
+    built = sdist("a", "1.0", build_requires=["b>=1", "c"])
+    assert build_requirements(built.filename, built.data) == ("b>=1", "c")
+    old = sdist("a", "1.0", backend="setuptools")
+    assert build_requirements(old.filename, old.data) == LEGACY
+
+
+@pytest.mark.xfail(reason="requires = [] counts as no [build-system]", strict=True)
+def test_a_build_system_that_requires_nothing_gets_nothing() -> None:
+    assert build_requirements("a-1.0.tar.gz", tar("[build-system]\nrequires = []\nbackend-path = ['.']\n")) == ()
+
+
+def damaged(data: bytes) -> bytes:
+    """A compressed archive with a byte of its content changed."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=9) as archive:
+        info = tarfile.TarInfo("a-1.0/pyproject.toml")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    packed = bytearray(buffer.getvalue())
+    packed[len(packed) // 2] ^= 0xFF
+    return bytes(packed)
+
+
+@pytest.mark.parametrize(
+    ("filename", "make"),
+    [
+        ("a-1.0.tar.gz", lambda: b"no archive"),
+        ("a-1.0.tar.gz", lambda: b""),
+        ("a-1.0.zip", lambda: b"no archive"),
+        ("a-1.0.tar.gz", lambda: tar(SYSTEM)[:60]),
+        ("a-1.0.tar.gz", lambda: damaged(b"".join(bytes([n % 251]) * 3 for n in range(4000)))),
+        ("a-1.0.tar.gz", lambda: tar("[build-system\n")),
+        ("a-1.0.tar.gz", lambda: tar('[build-system]\nrequires = ["a b"]\n')),
+        ("a-1.0.tar.gz", lambda: tar_gz_bytes([("a-1.0/pyproject.toml", b"\xff\xfe")])),
+    ],
+)
+def test_a_sdist_that_cannot_be_read_is_named(filename: str, make: Callable[[], bytes]) -> None:
+    with pytest.raises(ToolError) as caught:
+        build_requirements(filename, make())
+    assert caught.value.where == filename
+    assert caught.value.what.startswith("the sdist cannot be read: ")
+
+
+@pytest.mark.xfail(reason="a [build-system] of the wrong type is not refused as unreadable", strict=True)
+@pytest.mark.parametrize(
+    "text", ["build-system = 1\n", "[build-system]\nrequires = [1]\n", '[build-system]\nrequires = "abc"\n']
+)
+def test_a_build_system_of_the_wrong_type_is_named(text: str) -> None:
+    with pytest.raises(ToolError):
+        build_requirements("a-1.0.tar.gz", tar(text))

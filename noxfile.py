@@ -6,9 +6,11 @@ a backend from its lockfile and runs its flow.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -22,8 +24,18 @@ UV = (sys.executable, "-m", "uv")
 # Interpreters are probed, never downloaded; what is not in a lockfile does not enter a venv.
 UV_SETTINGS = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
 # Settings of uv that say how to reach an index. Everything else of uv's, pip's and Python's is kept out.
-NETWORK = ("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_CACHE_DIR", "UV_CONFIG_FILE", "UV_HTTP_TIMEOUT")
-NETWORK += ("UV_INSECURE_HOST", "UV_KEYRING_PROVIDER", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS")
+NETWORK = (
+    "UV_CACHE_DIR",
+    "UV_CONFIG_FILE",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_HTTP_TIMEOUT",
+    "UV_INDEX",
+    "UV_INSECURE_HOST",
+    "UV_KEYRING_PROVIDER",
+    "UV_NATIVE_TLS",
+    "UV_SYSTEM_CERTS",
+)
 
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
@@ -72,7 +84,7 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
     """
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     cell = cells("dev").get(running)
-    python = session.virtualenv.location
+    python = str(session.virtualenv.location)
     options: dict[str, Any] = {"env": clean_env(), "include_outer_env": False, "external": True}
     install = [*UV, "pip", "install", "--quiet", "--python", python]
     if cell is None and bootstrap and not (LOCKS / "dev").is_dir():
@@ -89,7 +101,7 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
 
 def run(session: nox.Session, *command: str) -> None:
     """Run a tool of the session's venv in the clean environment."""
-    env = clean_env() | {"PATH": os.pathsep.join([*session.virtualenv.bin_paths, os.environ.get("PATH", "")])}
+    env = clean_env() | {"PATH": os.pathsep.join([*(session.virtualenv.bin_paths or []), os.environ.get("PATH", "")])}
     session.run(*command, env=env, include_outer_env=False)
 
 
@@ -140,6 +152,23 @@ def bench(session: nox.Session) -> None:
 # -- the backends -----------------------------------------------------------------------------------------
 
 
+def probe(python: str) -> str | None:
+    """The path of an interpreter of this minor version that really starts: a shim may be there and fail."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders += [version / "bin" for version in sorted(pyenv.glob(f"{python}.*"), reverse=True)]
+    names = (f"python{python}", "python3", "python.exe")
+    for candidate in [sys.executable, *(str(folder / name) for folder in folders for name in names)]:
+        if not Path(candidate).is_file():
+            continue
+        question = "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            asked = subprocess.run([candidate, "-c", question], capture_output=True, text=True, timeout=30, check=False)
+            if asked.returncode == 0 and asked.stdout.split() == [python, "cpython"]:
+                return candidate
+    return None
+
+
 def interpreter(session: nox.Session, environment: str) -> tuple[str, str]:
     """A Python that the grid proves for the environment here, and its path: the running one if it is proven."""
     here = cells(environment)
@@ -148,10 +177,7 @@ def interpreter(session: nox.Session, environment: str) -> tuple[str, str]:
     proven = [python for python, cell in here.items() if cell["status"] == "proven"]
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     for python in sorted(proven, key=lambda p: (p != running, -int(p.partition(".")[2]))):
-        words = [*UV, "python", "find", "--no-project", "--system", sys.executable if python == running else python]
-        found = session.run(*words, env=clean_env(), external=True, silent=True, success_codes=[0, 2], log=False)
-        path = str(found).strip().splitlines()[-1] if found else ""
-        if Path(path).is_file():
+        if path := probe(python):
             return python, path
     reasons = sorted({cell["because"] for cell in here.values() if cell["status"] != "proven"})
     others = f"; other Pythons are unsupported: {' / '.join(reasons)}" if reasons else ""

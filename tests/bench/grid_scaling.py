@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def cost_per_cell(folder: Path, env: dict[str, str], count: int) -> bool:
         for environments, pythons in sizes:
             project = _project(folder / f"grid-{environments}-{pythons}", environments, pythons)
             run([*LOCKGRID, "-q", "lock"], project, local)
-            seconds = statistics.median(_timed(lambda p=project: run([*LOCKGRID, "-q", "lock"], p, local), count))
+            seconds = statistics.median(_times(project, local, count))
             cells = environments * 4 * pythons
             costs.append(seconds / cells)
             print(f"grid of {environments} environments x 4 platforms x {pythons} Pythons = {cells} cells: "
@@ -47,11 +46,11 @@ def cost_per_cell(folder: Path, env: dict[str, str], count: int) -> bool:
     return not grows
 
 
-def _timed(job: Callable[[], None], count: int) -> list[float]:
+def _times(project: Path, env: dict[str, str], count: int) -> list[float]:
     times = []
     for _ in range(count):
         begin = time.perf_counter()
-        job()
+        run([*LOCKGRID, "-q", "lock"], project, env)
         times.append(time.perf_counter() - begin)
     return times
 

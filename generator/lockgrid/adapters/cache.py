@@ -1,6 +1,7 @@
 """What lockgrid remembers between runs, in one SQLite file: project pages for minutes, METADATA for ever.
 
-Losing the cache loses time and nothing else, so a broken file is thrown away.
+Losing the cache loses time and nothing else, so a broken file is thrown away. A file that is only locked or
+cannot be written is somebody else's good one, and stays.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 # Raised when what is kept, or how it is made, changes.
-_SCHEMA = 5
+_SCHEMA = 6
+# How long another run may hold the file.
+_WAIT_SECONDS = 10.0
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
@@ -26,7 +29,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 class Cache:
     """Values by ``(kind, key)``, each with the time at which it was put, in seconds since the epoch.
 
-    Where the folder cannot be written the cache holds nothing, and everything is fetched anew.
+    Where the folder cannot be written, or the file stays locked for ten seconds, the cache holds nothing, and everything is fetched anew.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,20 +38,13 @@ class Cache:
         for _ in range(2):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                connection = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
-                connection.execute("pragma journal_mode = wal")
-                connection.execute("pragma synchronous = off")
-                connection.execute(
-                    "create table if not exists entries "
-                    "(kind text, key text, put real, value blob, primary key (kind, key)) without rowid"
-                )
-                self._connection = connection
+                self._connection = _open(path)
                 return
-            except sqlite3.DatabaseError:
+            except (sqlite3.OperationalError, OSError):
+                return
+            except sqlite3.DatabaseError:  # no database, or malformed
                 with contextlib.suppress(OSError):
                     path.unlink()
-            except OSError:
-                return
 
     def close(self) -> None:
         """Close the file."""
@@ -83,6 +79,22 @@ class Cache:
                 [(kind, key, now, value) for key, value in values.items()],
             )
             self._connection.execute("commit")
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The file with its table; on any error it is closed again, for Windows removes no file that is open."""
+    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False, isolation_level=None)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = off")
+        connection.execute(
+            "create table if not exists entries "
+            "(kind text, key text, put real, value blob, primary key (kind, key)) without rowid"
+        )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _chunks(items: list[str], size: int) -> Iterator[list[str]]:

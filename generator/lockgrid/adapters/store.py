@@ -131,20 +131,23 @@ class Store:
                 final = self.root / path
                 before[final] = final.read_bytes() if final.exists() else None
                 final.unlink(missing_ok=True)
-                with suppress(OSError):
-                    final.parent.rmdir()
         except OSError as error:
             for final, content in before.items():
                 with suppress(OSError):
                     if content is None:
                         final.unlink(missing_ok=True)
                     else:
+                        final.parent.mkdir(parents=True, exist_ok=True)
                         final.write_bytes(content)
             raise ToolError(
                 f"cannot write: {error.strerror or error}",
                 where=str(error.filename or self.root),
                 next_step="the files were put back as they were; set permissions, then run again",
             ) from error
+        # Not before everything else succeeded: what is put back needs its folder.
+        for path in remove:
+            with suppress(OSError):
+                (self.root / path).parent.rmdir()
 
 
 def _write_beside(final: Path, text: str) -> Path:

@@ -86,8 +86,12 @@ class Uv:
         self._stopped = False
         self._scratch = Path(tempfile.mkdtemp(prefix="lockgrid-"))
         self._count = 0
-        self.version = self._check_version()
-        self.config = config if config.default else self._with_default(config, cache, now)
+        try:
+            self.version = self._check_version()
+            self.config = config if config.default else self._with_default(config, cache, now)
+        except BaseException:  # __exit__ is only called for what could be made
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -184,6 +188,7 @@ class Uv:
             ) from error
         finally:
             _end(process)
+            _close_pipes(process)
             with self._guard:
                 self._running.discard(process)
         return Outcome(process.returncode, out, said)
@@ -243,6 +248,7 @@ def _locked_requirement(entry: Mapping[str, Any], extra: str = "") -> str:
 
 def _index_table(source: IndexSource) -> dict[str, Any]:
     table: dict[str, Any] = {**source.table, "url": source.url}
+    table.pop("default", None)  # what its table said; which one is asked last was settled since
     if source.default:
         table["default"] = True
     table.setdefault("cache-control", CACHE_CONTROL)
@@ -260,6 +266,17 @@ def _end(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=5)
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    """Close the pipes of a process that was ended; ``communicate`` does so only where it came to its end."""
+    if os.name == "nt":  # threads read there: they close the pipes themselves, and closing would wait for them
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=5)
+        return
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _failed(verb: str, outcome: Outcome) -> ToolError:

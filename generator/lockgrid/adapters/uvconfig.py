@@ -8,8 +8,8 @@ timeouts and the cache are taken; everything that could change a resolution is n
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -46,6 +46,11 @@ _NETWORK_VARIABLES = frozenset(
 # What is true of every index of published files: a page is good for ten minutes, a file for ever.
 CACHE_CONTROL = {"api": "max-age=600", "files": "max-age=365000000, immutable"}
 PAGE_SECONDS = 600
+# How uv spells a boolean in the environment, in any case.
+_BOOLEANS = {
+    **dict.fromkeys(("1", "on", "t", "true", "y", "yes"), True),
+    **dict.fromkeys(("", "0", "f", "false", "n", "no", "off"), False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def strip_credentials(url: str) -> str:
 
 def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
     """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files."""
-    tables = [] if environ.get("UV_NO_CONFIG") else _tables(project, environ)
+    tables = [] if _is_set(environ, "UV_NO_CONFIG") else _tables(project, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
     for table in tables:
@@ -91,11 +96,39 @@ def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
         for key in _NETWORK_KEYS:
             if key in table:
                 network.setdefault(key, table[key])
-    ordered: list[IndexSource] = []
-    for index in [i for i in indexes if not i.default] + [i for i in indexes if i.default][:1]:
-        if index.url not in [seen.url for seen in ordered]:
-            ordered.append(_with_credentials(index, environ))
-    return UvConfig(indexes=tuple(ordered), network=network)
+    return UvConfig(indexes=_ordered([_with_credentials(index, environ) for index in indexes]), network=network)
+
+
+def _is_set(environ: Mapping[str, str], key: str) -> bool:
+    value = environ.get(key, "")
+    try:
+        return _BOOLEANS[value.lower()]
+    except KeyError:
+        what = f"{value!r} is no boolean"
+        raise InputError([Problem(file="environment", key=key, what=what, hint="write 1 or 0")]) from None
+
+
+def _ordered(indexes: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
+    """The indexes in the order in which uv asks them: the default last, each URL once.
+
+    Without a default uv would ask its built-in index. A default that is listed before as well is asked there, in
+    its first place, so the mark goes to whichever index is asked last. An explicit index is asked for named
+    packages only: it neither takes the place of one that is asked for all nor loses its own to it.
+    """
+    indexes = list(indexes)
+    default = next((index for index in indexes if index.default), None)
+    kept: dict[tuple[str, str | None], IndexSource] = {}
+    for index in [*(i for i in indexes if not i.default), *([default] if default else [])]:
+        key = index.url, index.name if index.explicit else None
+        # A dict keeps the place of the first; credentials hang on the name.
+        if key not in kept or (index.name and not kept[key].name):
+            kept[key] = index
+    explicit = [index for index in kept.values() if index.explicit]
+    asked = [index for index in kept.values() if not index.explicit]
+    if default and not default.explicit:
+        asked = [replace(index, default=False) for index in asked]
+        asked[-1] = replace(asked[-1], default=True)
+    return (*explicit, *asked)
 
 
 def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -117,7 +150,7 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:
     if chosen := environ.get("UV_CONFIG_FILE"):
-        return [_read(Path(chosen))]
+        return [_settings(Path(chosen))]
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
     user = Path(environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or home / ".config")
     system = [Path(part) for part in (environ.get("XDG_CONFIG_DIRS") or "").split(":") if part] or [Path("/etc/xdg")]
@@ -125,15 +158,49 @@ def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]
     own = project / "uv.toml"
     manifest = project / "pyproject.toml"
     if own.is_file():
-        tables.append(_read(own))
+        tables.append(_settings(own))
     elif manifest.is_file():
-        tables.append(_read(manifest).get("tool", {}).get("uv", {}))
+        tables.append(_settings(manifest, "tool", "uv"))
     candidates = [user / "uv" / "uv.toml"]
     candidates += [
         next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)
     ]
-    tables += [_read(path) for path in candidates if path != own and path.is_file()]
+    tables += [_settings(path) for path in candidates if path != own and path.is_file()]
     return tables
+
+
+def _settings(path: Path, *keys: str) -> Mapping[str, Any]:
+    """uv's settings in a file: the table at ``keys``, in which what is said of indexes is of the right type."""
+    table = _read(path)
+    for depth, key in enumerate(keys, start=1):
+        table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise InputError([Problem(file=str(path), key=".".join(keys[:depth]), what="must be a table")])
+    problems = [Problem(file=str(path), key=".".join((*keys, key)), what=what) for key, what in _faults(table)]
+    if problems:
+        raise InputError(problems)
+    return table
+
+
+def _faults(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keys about indexes whose values are of a wrong type, and what they must be."""
+    entries = table.get("index", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        yield "index", "must be a list of tables"
+        entries = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry.get("url"), str) or not entry["url"]:
+            yield f"index[{number}].url", "must be a URL"
+        if not isinstance(entry.get("name", ""), str):
+            yield f"index[{number}].name", "must be a string"
+        for key in ("default", "explicit"):
+            if not isinstance(entry.get(key, False), bool):
+                yield f"index[{number}].{key}", "must be true or false"
+    more = table.get("extra-index-url", [])
+    if not isinstance(more, list) or not all(isinstance(url, str) for url in more):
+        yield "extra-index-url", "must be a list of URLs"
+    if not isinstance(table.get("index-url", ""), str):
+        yield "index-url", "must be a URL"
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -167,17 +234,17 @@ def _named(word: str) -> IndexSource:
 def _table_indexes(table: Mapping[str, Any]) -> list[IndexSource]:
     indexes = [
         IndexSource(
-            url=str(entry.get("url", "")),
-            name=str(entry.get("name", "")),
-            default=bool(entry.get("default", False)),
-            explicit=bool(entry.get("explicit", False)),
+            url=entry["url"],
+            name=entry.get("name", ""),
+            default=entry.get("default", False),
+            explicit=entry.get("explicit", False),
             table=entry,
         )
         for entry in table.get("index", ())
     ]
-    indexes += [IndexSource(url=str(url), table={"url": url}) for url in table.get("extra-index-url", ())]
+    indexes += [IndexSource(url=url, table={"url": url}) for url in table.get("extra-index-url", ())]
     if url := table.get("index-url"):
-        indexes.append(IndexSource(url=str(url), default=True, table={"url": url}))
+        indexes.append(IndexSource(url=url, default=True, table={"url": url}))
     return indexes
 
 

@@ -183,11 +183,22 @@ async def _read_member(file: IndexFile, archive: _Sparse, fetch: FetchRange) -> 
                 info = opened.infolist()[0]
                 if info.file_size > _METADATA_LIMIT:
                     raise _unreadable(file, f"its METADATA claims {info.file_size} bytes")
-                return opened.read(info)
+                if info.flag_bits & 1:  # APPNOTE 4.4.4
+                    raise _unreadable(file, "its METADATA is encrypted")
+                return _decompressed(opened, info)
         except _Missing as missing:
             start, data, _ = await fetch(missing.start, max(missing.end, missing.start + _STEP))
             archive.add(start, data)
     raise _unreadable(file, "its directory does not lead to a METADATA file")
+
+
+def _decompressed(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    try:
+        return archive.read(info)
+    except (_Missing, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # each compression fails in its own way, or is missing from this Python
+        raise zipfile.BadZipFile(f"its METADATA cannot be decompressed: {error}") from error
 
 
 def check_hash(file: IndexFile, data: bytes) -> None:

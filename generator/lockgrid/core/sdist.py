@@ -18,14 +18,35 @@ _LIMIT = 1024 * 1024
 
 
 def build_requirements(filename: str, data: bytes) -> tuple[str, ...]:
-    """``[build-system] requires`` of the sdist, or setuptools where it has none. Raises ``ToolError``."""
+    """``[build-system] requires`` of the sdist, or setuptools where it has no such table. Raises ``ToolError``."""
     try:
         text = _pyproject(filename, data)
-        table = tomllib.loads(text).get("build-system", {}) if text else {}
-        requires = tuple(str(Requirement(line)) for line in table.get("requires", _LEGACY))
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, ValueError, InvalidRequirement) as error:
-        raise ToolError(f"the sdist cannot be read: {error}", where=filename) from error
-    return requires or _LEGACY
+    except Exception as error:  # each archive and compression fails in its own way
+        raise _unreadable(filename, str(error)) from error
+    try:
+        table = tomllib.loads(text).get("build-system")
+        requires = _LEGACY if table is None else tuple(_requires(table))
+        return tuple(str(Requirement(line)) for line in requires)
+    except (ValueError, InvalidRequirement) as error:
+        raise _unreadable(filename, f"pyproject.toml: {error}") from error
+
+
+def _requires(table: object) -> list[str]:
+    """The value of ``requires`` in a ``[build-system]``."""
+    if not isinstance(table, dict):
+        raise ValueError("build-system must be a table")
+    if "requires" not in table:
+        raise ValueError("[build-system] has no requires, which PEP 518 asks for")
+    lines = table["requires"]
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise ValueError("build-system.requires must be a list of strings")
+    return lines
+
+
+def _unreadable(filename: str, what: str) -> ToolError:
+    return ToolError(
+        f"the sdist cannot be read: {what}", where=filename, next_step="require another version, or one with a wheel"
+    )
 
 
 def _pyproject(filename: str, data: bytes) -> str:

@@ -95,7 +95,6 @@ class Grid:
     cells: tuple[CellRecord, ...]
     uv: str = ""
     apart: tuple[str, ...] = ()
-    dateless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,8 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 class Cache:
     """Values by ``(kind, key)``, each with the time at which it was put, in seconds since the epoch.
 
-    Where the folder cannot be written, or the file stays locked for ten seconds, the cache holds nothing, and everything is fetched anew.
+    Where the folder cannot be written, or the file stays locked for ten seconds, the cache holds nothing, and
+    everything is fetched anew.
     """
 
     def __init__(self, folder: Path) -> None:

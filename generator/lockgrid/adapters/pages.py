@@ -32,7 +32,7 @@ def parse_page(name: str, url: str, content_type: str, body: bytes) -> Page:
             return _from_json(name, url, json.loads(body))
         if kind.endswith("html"):
             return _from_html(name, url, body.decode("utf-8", "replace"))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         raise _nonsense(url, f"{type(error).__name__}: {error}") from error
     raise _nonsense(url, f"content type {content_type or 'none'!r}")
 

@@ -170,7 +170,7 @@ def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]
 
 
 def _settings(path: Path, *keys: str) -> Mapping[str, Any]:
-    """uv's settings in a file: the table at ``keys``, in which what is said of indexes is of the right type."""
+    """The settings in a file of uv: the table at ``keys``, in which what is said of indexes is of the right type."""
     table = _read(path)
     for depth, key in enumerate(keys, start=1):
         table = table.get(key, {})

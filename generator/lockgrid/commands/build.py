@@ -11,10 +11,11 @@ from packaging.utils import canonicalize_name
 
 from lockgrid.commands.hold import held_cells
 from lockgrid.commands.resolve import Resolver
+from lockgrid.core.failure import indent
 from lockgrid.core.prove import listed_file
 from lockgrid.core.render.requirements import BUILD, render
 from lockgrid.core.sdist import build_requirements
-from lockgrid.errors import ToolError
+from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.grid import LockedPin, Lockfile, Pin, ProvenCell
 from lockgrid.model.spec import Declared, Environment
 from lockgrid.model.target import Target, python_key
@@ -54,8 +55,18 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
             if held is not None:
                 return _render(held.values(), sdists, requires)
     hopeless = resolver.learner.scan([environment])
-    solved = resolver.resolve([[environment]], hopeless)
-    return _render(solved[0].cells(BUILD), sdists, requires)
+    solved = [] if len(hopeless) == len(used) else resolver.resolve([[environment]], hopeless)
+    cells = [cell for result in solved for cell in result.cells(BUILD)]
+    if len(cells) < len(used):
+        reasons = [b for found in hopeless.values() for b in found]
+        reasons += [b for result in solved for found in result.blockers.values() for b in found]
+        said = indent("\n".join(dict.fromkeys(b.text for b in reasons)))
+        names = ", ".join(sorted(pin.file.filename for pin in sdists.values()))
+        raise UnsatisfiableError(
+            f"the build requirements of {names} cannot be installed:\n{said}",
+            next_step="require a version that has wheels, or one whose build requirements have",
+        )
+    return _render(cells, sdists, requires)
 
 
 def _render(cells: Iterable[ProvenCell], sdists: Mapping[str, Pin], requires: Mapping[str, tuple[str, ...]]) -> str:

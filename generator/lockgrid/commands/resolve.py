@@ -282,6 +282,11 @@ class Resolver:
             if not isinstance(outcome, NoSolution):
                 return self._solve(request, outcome, known)
             failure = outcome
+        elif not request.split:
+            request = replace(request, split=True)
+            outcome = self.uv_lock(request)
+            if not isinstance(outcome, NoSolution):
+                return self._solve(request, outcome, known)
         if len(request.environments) == 1:
             file = request.environments[0].file
             raise UnsatisfiableError(f"{file} cannot be resolved:\n{indent(failure.explanation)}", next_step=NEXT)
@@ -316,6 +321,7 @@ class Resolver:
         for environment in request.environments:
             for members in sets:
                 trial = self.request([*members, environment], domain, exclusions=request.exclusions)
+                trial = replace(trial, split=request.split)
                 if not isinstance(self.uv_lock(trial), NoSolution):
                     members.append(environment)
                     break
@@ -330,7 +336,7 @@ class Resolver:
         for members in sets:
             earlier = [p for result in solved for p in keep.pinned(result.proven.values())]
             preferences = self._preferences(members, earlier, keep_old=bool(request.preferences))
-            part = self.request(members, domain, preferences, request.exclusions)
+            part = replace(self.request(members, domain, preferences, request.exclusions), split=request.split)
             solved += self._solve(part, self.uv_lock(part), {})
         solved[0].blockers = blockers | solved[0].blockers
         # Proofs that were remembered have read nothing yet.

@@ -42,13 +42,19 @@ class Preference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One resolution: the environments with the targets to lock for each, and what is already known."""
+    """One resolution: the environments with the targets to lock for each, and what is already known.
+
+    ``split`` makes uv look at each Python by itself from the start. By itself it forks only where a
+    requirement or a Requires-Python makes it, and then may find no version that serves a run of Pythons
+    though each of them has one.
+    """
 
     environments: tuple[Environment, ...]
     domain: tuple[tuple[str, tuple[Target, ...]], ...]
     cutoff: datetime
     exclusions: tuple[Exclusion, ...] = ()
     preferences: tuple[Preference, ...] = ()
+    split: bool = False
 
     def targets(self, environment: str) -> tuple[Target, ...]:
         """The targets to lock for one environment."""
@@ -84,13 +90,22 @@ def project_toml(request: Request) -> str:
         "tool": {
             "uv": {
                 "package": False,
-                "environments": platform_markers(everything),
+                "environments": [m for row in _rows(request) for m in platform_markers(row)],
                 "override-dependencies": [f"{name}{specifier}" for name, specifier in sorted(overrides.items())],
                 "constraint-dependencies": sorted(set(constraints)),
             }
         },
     }
     return tomlkit.dumps(document)
+
+
+def _rows(request: Request) -> list[list[Target]]:
+    """The targets in the sets that uv is to look at together."""
+    everything = list(request.all_targets)
+    if not request.split:
+        return [everything]
+    pythons = sorted({target.python for target in everything}, key=python_key)
+    return [[target for target in everything if target.python == python] for python in pythons]
 
 
 def _requirements(environment: Environment, targets: tuple[Target, ...], everything: tuple[Target, ...]) -> list[str]:

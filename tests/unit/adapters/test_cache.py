@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lockgrid.adapters import cache as module
 from lockgrid.adapters.cache import Cache, cache_folder
 
 
@@ -114,11 +115,43 @@ def test_a_corrupt_file_is_thrown_away(tmp_path: Path, opened: list[Watched]) ->
     assert len(opened) == 3
 
 
-@pytest.mark.xfail(reason="the file is removed while it is open, which Windows refuses", strict=True)
 def test_a_corrupt_file_is_closed_before_it_is_removed(tmp_path: Path, opened: list[Watched]) -> None:
     spoiled(tmp_path)
     Cache(tmp_path).close()
     assert [connection.closed for connection in opened] == [True, True, True]
+
+
+def test_a_file_that_stays_locked_is_left_alone_and_the_run_goes_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Watched]
+) -> None:
+    first = Cache(tmp_path)
+    first.put("page", {"a": b"1"}, now=1.0)
+    first.close()
+    holder = sqlite3.connect(database(tmp_path), isolation_level=None)
+    holder.execute("pragma locking_mode = exclusive")
+    holder.execute("begin exclusive")
+    monkeypatch.setattr(module, "_WAIT_SECONDS", 0.01)
+    locked = Cache(tmp_path)
+    locked.put("page", {"b": b"2"}, now=1.0)
+    assert locked.get("page", ["a", "b"]) == {}
+    assert opened[-1].closed
+    holder.close()
+    again = Cache(tmp_path)
+    assert again.get("page", ["a", "b"]) == {"a": b"1"}
+    again.close()
+
+
+def test_a_malformed_file_is_thrown_away(tmp_path: Path, opened: list[Watched]) -> None:
+    Cache(tmp_path).close()
+    path = database(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[100:200] = b"\xff" * 100  # the first page behind the header: the schema
+    path.write_bytes(data)
+    cache = Cache(tmp_path)
+    cache.put("page", {"a": b"1"}, now=1.0)
+    assert cache.get("page", ["a"]) == {"a": b"1"}
+    cache.close()
+    assert all(connection.closed for connection in opened)
 
 
 def test_a_file_that_breaks_during_a_run_is_no_error(cache: Cache, tmp_path: Path) -> None:

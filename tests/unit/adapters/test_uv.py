@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +240,6 @@ def test_a_uv_that_takes_too_long_is_ended(
 
 
 @posix
-@pytest.mark.xfail(reason="the pipes of a uv that was ended stay open", strict=True)
 def test_nothing_of_an_ended_uv_stays_open(
     fake: Fake, started: list[subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,14 +247,42 @@ def test_nothing_of_an_ended_uv_stays_open(
         monkeypatch.setattr(module, "_LIMIT_SECONDS", 0.05)
         with pytest.raises(ToolError):
             uv.lock("", {})
-    stream = started[-1].stdout
-    assert stream is not None
-    assert stream.closed
+    for stream in (started[-1].stdout, started[-1].stderr):
+        assert stream is not None
+        assert stream.closed
 
 
 @posix
-@pytest.mark.xfail(reason="the folder is made before the version is checked, and stays", strict=True)
+@pytest.mark.parametrize("method", ["_check_version", "_with_default"])
+@pytest.mark.parametrize("error", [ToolError("refused"), KeyboardInterrupt()])
+def test_a_uv_that_cannot_be_made_leaves_no_folder_behind(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, method: str, error: BaseException
+) -> None:
+    def fail(*_given: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Uv, method, fail)
+    with pytest.raises(type(error)):
+        fake.uv()
+    assert list(fake.folder.glob("lockgrid-*")) == []
+
+
+@posix
 def test_a_uv_that_is_refused_leaves_no_folder_behind(fake: Fake) -> None:
     with pytest.raises(ToolError):
         fake.uv(version="0.1.0")
     assert list(fake.folder.glob("lockgrid-*")) == []
+
+
+@posix
+def test_only_the_index_that_is_asked_last_is_told_to_be_the_default(fake: Fake) -> None:
+    tables: list[tuple[str, dict[str, bool]]] = [("https://x.example", {"default": True}), ("https://y.example", {})]
+    first, last = (IndexSource(url=url, table={"url": url, **more}) for url, more in tables)
+    with fake.uv(config=UvConfig(indexes=(first, replace(last, default=True)), network={})) as uv:
+        outcome = uv.lock("", {})
+        assert isinstance(outcome, Resolved)
+        told = tomllib.loads((outcome.folder / "settings.toml").read_text())["index"]
+    assert [(i["url"], i.get("default", False)) for i in told] == [
+        ("https://x.example", False),
+        ("https://y.example", True),
+    ]

@@ -120,15 +120,52 @@ def test_a_url_given_twice_is_asked_once(machine: Machine) -> None:
     assert machine.urls(UV_INDEX=OTHER) == [OTHER, URL]
 
 
-@pytest.mark.xfail(reason="the default is dropped as a double, and uv's own default takes its place", strict=True)
-def test_a_default_that_is_also_named_elsewhere_stays_the_default(machine: Machine) -> None:
-    config = machine.read(UV_INDEX=URL, UV_DEFAULT_INDEX=URL)
-    assert config.default is not None
+def marked(config: UvConfig) -> list[tuple[str, bool]]:
+    return [(index.url, index.default) for index in config.indexes]
 
 
-@pytest.mark.xfail(reason="doubles are sought before the slash at the end is taken off", strict=True)
+@pytest.mark.parametrize(
+    ("before", "asked"),
+    [
+        (URL, [URL]),
+        (f"{URL}/", [URL]),
+        (f"{OTHER} {URL}", [OTHER, URL]),
+        (f"{URL} {OTHER}", [URL, OTHER]),
+        (f"{THIRD} {URL} {OTHER} {URL}", [THIRD, URL, OTHER]),
+    ],
+)
+def test_a_default_that_is_also_listed_before_is_asked_once_and_nothing_is_added(
+    machine: Machine, before: str, asked: list[str]
+) -> None:
+    expected = [(url, url == asked[-1]) for url in asked]
+    assert marked(machine.read(UV_INDEX=before, UV_DEFAULT_INDEX=URL)) == expected
+    machine.write("uv.toml", index(URL, "default = true"))
+    assert marked(machine.read(UV_INDEX=before)) == expected
+
+
 def test_a_url_with_and_without_a_slash_is_the_same(machine: Machine) -> None:
     assert machine.urls(UV_INDEX=f"{OTHER}/ {OTHER}/", UV_DEFAULT_INDEX=URL) == [OTHER, URL]
+
+
+def test_of_two_entries_with_one_url_the_named_one_is_kept_with_its_credentials(machine: Machine) -> None:
+    credentials = {"UV_INDEX_CORP_USERNAME": "me", "UV_INDEX_CORP_PASSWORD": "secret"}
+    (found,) = machine.read(UV_INDEX=URL, UV_DEFAULT_INDEX=f"corp={URL}", **credentials).indexes
+    assert (found.name, found.default, found.password) == ("corp", True, "secret")
+
+
+def test_an_explicit_index_and_the_default_may_have_one_url(machine: Machine) -> None:
+    machine.write("uv.toml", index(URL, 'name = "torch"', "explicit = true"))
+    explicit, default = machine.read(UV_DEFAULT_INDEX=URL).indexes
+    assert (explicit.name, explicit.explicit, explicit.default) == ("torch", True, False)
+    assert (default.name, default.explicit, default.default) == ("", False, True)
+
+
+def test_an_explicit_default_leaves_no_index_that_is_asked_for_all(machine: Machine) -> None:
+    machine.write("uv.toml", index(URL, 'name = "torch"', "explicit = true", "default = true") + index(OTHER))
+    config = machine.read()
+    assert [i.url for i in config.indexes if not i.explicit] == [OTHER]
+    assert config.default == config.indexes[0]
+    assert config.indexes[0].explicit
 
 
 def test_an_explicit_index_is_kept_apart_with_all_that_its_table_says(machine: Machine) -> None:
@@ -179,11 +216,22 @@ def test_no_config_leaves_the_environment_alone(machine: Machine) -> None:
     assert config.network == {}
 
 
-@pytest.mark.xfail(reason="any value of UV_NO_CONFIG counts as true", strict=True)
-@pytest.mark.parametrize("value", ["0", "false"])
+@pytest.mark.parametrize("value", ["0", "false", "False", "f", "no", "N", "off", ""])
 def test_no_config_may_be_false(machine: Machine, value: str) -> None:
     machine.write("uv.toml", index(OTHER))
     assert machine.urls(UV_NO_CONFIG=value) == [OTHER]
+
+
+@pytest.mark.parametrize("value", ["1", "true", "TRUE", "t", "yes", "y", "on"])
+def test_no_config_may_be_true_in_every_spelling_of_uv(machine: Machine, value: str) -> None:
+    machine.write("uv.toml", index(OTHER))
+    assert machine.urls(UV_NO_CONFIG=value) == []
+
+
+def test_no_config_that_is_no_boolean_is_wrong_input(machine: Machine) -> None:
+    with pytest.raises(InputError, match="'perhaps' is no boolean") as caught:
+        machine.read(UV_NO_CONFIG="perhaps")
+    assert caught.value.problems[0].key == "UV_NO_CONFIG"
 
 
 def test_what_could_change_a_resolution_is_not_taken(machine: Machine) -> None:
@@ -204,12 +252,32 @@ def test_a_chosen_file_that_is_not_there_is_wrong_input(machine: Machine) -> Non
         machine.read(UV_CONFIG_FILE=str(machine.project / "gone.toml"))
 
 
-@pytest.mark.xfail(reason="a key of the wrong type ends in an AttributeError", strict=True)
-@pytest.mark.parametrize(("where", "text"), [("uv.toml", f'index = "{URL}"\n'), ("pyproject.toml", "tool = 1\n")])
-def test_a_key_of_the_wrong_type_is_wrong_input(machine: Machine, where: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("where", "text", "key"),
+    [
+        ("uv.toml", f'index = "{URL}"\n', "index"),
+        ("uv.toml", f'index = ["{URL}"]\n', "index"),
+        ("uv.toml", 'index = [{ name = "a" }]\n', "index[0].url"),
+        ("uv.toml", index(URL) + "[[index]]\nurl = 1\n", "index[1].url"),
+        ("uv.toml", index(URL, "name = 1"), "index[0].name"),
+        ("uv.toml", index(URL, 'default = "false"'), "index[0].default"),
+        ("user", index(URL, "explicit = 1"), "index[0].explicit"),
+        ("system", f'extra-index-url = "{URL}"\n', "extra-index-url"),
+        ("uv.toml", "extra-index-url = [1]\n", "extra-index-url"),
+        ("uv.toml", f'index-url = ["{URL}"]\n', "index-url"),
+        ("pyproject.toml", "tool = 1\n", "tool"),
+        ("pyproject.toml", "[tool]\nuv = []\n", "tool.uv"),
+        ("pyproject.toml", f'[tool.uv]\nindex = "{URL}"\n', "tool.uv.index"),
+    ],
+)
+def test_a_key_of_the_wrong_type_is_wrong_input(machine: Machine, where: str, text: str, key: str) -> None:
     machine.write(where, text)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         machine.read()
+    (problem,) = caught.value.problems
+    assert problem.key == key
+    assert problem.file.endswith("pyproject.toml" if where == "pyproject.toml" else "uv.toml")
+    assert problem.what.startswith("must be ")
 
 
 def test_uv_gets_the_machines_environment_less_what_could_change_a_result() -> None:

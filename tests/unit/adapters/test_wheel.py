@@ -230,10 +230,18 @@ def lzma_damaged() -> bytes:
     return bytes(data)
 
 
-@pytest.mark.xfail(reason="RuntimeError and LZMAError are not caught", strict=True)
 @pytest.mark.parametrize("data", [flagged(flag=1), lzma_damaged()], ids=["encrypted", "lzma"])
 def test_an_encrypted_or_lzma_member_that_fails_is_a_tool_error(data: bytes) -> None:
-    with pytest.raises(ToolError):
+    with pytest.raises(ToolError) as caught:
+        read(Server(data))
+    assert caught.value.where == "a-1.0-py3-none-any.whl"
+    assert "encrypted" in caught.value.what or "cannot be decompressed" in caught.value.what
+
+
+def test_a_compression_that_this_python_lacks_is_a_tool_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = lzma_damaged()
+    monkeypatch.setattr(zipfile, "lzma", None)
+    with pytest.raises(ToolError, match="cannot be decompressed"):
         read(Server(data))
 
 

@@ -71,6 +71,7 @@ class Resolver:
 
     def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
         """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
+        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         names = ", ".join(e.name for group in groups for e in group)
         self.learner.progress.step(f"resolving {names}")
         for group in groups:
@@ -87,6 +88,7 @@ class Resolver:
 
         Raises ``UnsatisfiableError`` when an environment is left without a cell.
         """
+        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         requests = [self._first_request(group, frozenset(hopeless)) for group in groups]
         futures = [self.started.get(r) or self.pool.submit(self.uv_lock, r) for r in requests]
         solved = []
@@ -98,7 +100,9 @@ class Resolver:
         """Ask uv."""
         default = self.uv.config.default
         kept = preferences_lock(request, default.url if default else "") if request.preferences else ""
-        return self.uv.lock(project_toml(request), resolver_settings(request), kept)
+        named = {name for environment in request.environments for name in environment.sdists}
+        sdists = sorted(name for name in named if self.learner.facts.offers_sdist(name))
+        return self.uv.lock(project_toml(request), resolver_settings(request, sdists), kept)
 
     def request(
         self,
@@ -240,12 +244,16 @@ class Resolver:
             raise InputError(problems)
         self.learner.progress.step(f"proving {len(selections)} cells")
         for number, (cell, pins) in enumerate(sound.items(), 1):
-            self._prove_closure(request, cell, pins, result)
+            for version in self._prove_closure(request, cell, pins, result):
+                exclusions.setdefault(version, []).append(cell[1])
             self.learner.progress.advance(number, len(sound))
         found = [e for (name, version), where in exclusions.items() for e in exclude_all(name, [version], where)]
         return result, found
 
-    def _prove_closure(self, request: Request, cell: Cell, pins: tuple[Pin, ...], result: Solved) -> None:
+    def _prove_closure(
+        self, request: Request, cell: Cell, pins: tuple[Pin, ...], result: Solved
+    ) -> list[tuple[str, str]]:
+        """Proof 2 of one cell, into ``result``; the versions that the cell should not be offered again."""
         name, target = cell
         environment = next(e for e in request.environments if e.name == name)
         closure = prove_closure(environment, target, pins, self.learner.facts)
@@ -254,6 +262,7 @@ class Resolver:
         else:
             via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
             result.proven[cell] = ProvenCell(environment=name, target=target, pins=pins, via=via)
+        return closure.hopeless
 
     def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:
         """METADATA of every file: from the wheel itself, for a sdist from what uv learnt."""
@@ -283,10 +292,10 @@ class Resolver:
                 return self._solve(request, outcome, known)
             failure = outcome
         elif not request.split:
-            request = replace(request, split=True)
-            outcome = self.uv_lock(request)
+            split = replace(request, split=True)
+            outcome = self.uv_lock(split)
             if not isinstance(outcome, NoSolution):
-                return self._solve(request, outcome, known)
+                return self._solve(split, outcome, known)
         if len(request.environments) == 1:
             file = request.environments[0].file
             raise UnsatisfiableError(f"{file} cannot be resolved:\n{indent(failure.explanation)}", next_step=NEXT)
@@ -295,7 +304,7 @@ class Resolver:
     def _narrow(self, environment: Environment, request: Request) -> Blockers:
         """The cells of one environment that uv cannot solve by themselves: tried by Python, then by platform."""
         targets = request.targets(environment.name)
-        if self._attempt(environment, targets, request) is None:
+        if not request.split and self._attempt(environment, targets, request) is None:
             return {}
         failed: Blockers = {}
         for python in sorted({t.python for t in targets}):
@@ -321,8 +330,7 @@ class Resolver:
         for environment in request.environments:
             for members in sets:
                 trial = self.request([*members, environment], domain, exclusions=request.exclusions)
-                trial = replace(trial, split=request.split)
-                if not isinstance(self.uv_lock(trial), NoSolution):
+                if any(not isinstance(self.uv_lock(replace(trial, split=s)), NoSolution) for s in (False, True)):
                     members.append(environment)
                     break
             else:
@@ -336,7 +344,7 @@ class Resolver:
         for members in sets:
             earlier = [p for result in solved for p in keep.pinned(result.proven.values())]
             preferences = self._preferences(members, earlier, keep_old=bool(request.preferences))
-            part = replace(self.request(members, domain, preferences, request.exclusions), split=request.split)
+            part = self.request(members, domain, preferences, request.exclusions)
             solved += self._solve(part, self.uv_lock(part), {})
         solved[0].blockers = blockers | solved[0].blockers
         # Proofs that were remembered have read nothing yet.

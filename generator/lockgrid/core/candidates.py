@@ -65,6 +65,14 @@ class Facts:
         """The files of one version, none where there is no such version."""
         return self.pages[name].releases.get(str(version), ())
 
+    def offers_sdist(self, name: str) -> bool:
+        """Whether the project still publishes sdists: its newest final release up to the cut-off has one."""
+        for version in reversed(self.versions(name)):
+            files = [f for f in self.release(name, version) if f.uploaded is None or f.uploaded <= self.cutoff]
+            if files and not version.is_prerelease:
+                return any(not file.is_wheel for file in files)
+        return any(not file.is_wheel for version in self.versions(name) for file in self.release(name, version))
+
     def file(self, name: str, version: str, filename: str) -> IndexFile | None:
         """The file of that name as the project's page lists it, None when it is not there."""
         return next((f for f in self.release(name, Version(version)) if f.filename == filename), None)

@@ -33,9 +33,14 @@ from lockgrid.model.target import Target
 
 @dataclass(slots=True)
 class Closure:
-    """The outcome of proof 2: what failed, and who asks for each pin (``via``)."""
+    """The outcome of proof 2: what failed, and who asks for each pin (``via``).
+
+    ``hopeless`` are the versions that no resolution should offer the target again: uv does not look at the
+    upper bound of a ``Requires-Python``.
+    """
 
     blockers: list[Blocker] = field(default_factory=list)
+    hopeless: list[tuple[str, str]] = field(default_factory=list)
     via: dict[str, dict[str, None]] = field(default_factory=dict)
 
 
@@ -138,6 +143,7 @@ class _Walk:
         for pin in self.pins.values():
             specifier = self.facts.metadata[pin.file.sha256].requires_python
             if specifier and not _admits(specifier, self.target):
+                self.result.hopeless.append((pin.name, pin.version))
                 exists = f"requires Python {specifier}"
                 self._fail(f"{pin.name}=={pin.version}", exists, f"a release for every Python {self.target.python}")
 

@@ -6,11 +6,12 @@ a cell that cannot be installed never bends the pins of the cells that can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import tomlkit
+from packaging.utils import canonicalize_name
 
 from lockgrid.core.targets import platform_markers, targets_marker
 from lockgrid.model.spec import Environment
@@ -75,7 +76,9 @@ def project_toml(request: Request) -> str:
         environment.extra: _requirements(environment, request.targets(environment.name), everything)
         for environment in request.environments
     }
-    overrides = {o.name: o.specifier for e in request.environments for o in e.overrides}
+    overrides = {
+        o.name: f"{o.name}{_extras(e, o.name)}{o.specifier}" for e in request.environments for o in e.overrides
+    }
     constraints = [f"{h.name}{h.specifier}" for e in request.environments for h in e.holds]
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
@@ -91,12 +94,23 @@ def project_toml(request: Request) -> str:
             "uv": {
                 "package": False,
                 "environments": [m for row in _rows(request) for m in platform_markers(row)],
-                "override-dependencies": [f"{name}{specifier}" for name, specifier in sorted(overrides.items())],
+                "override-dependencies": [overrides[name] for name in sorted(overrides)],
                 "constraint-dependencies": sorted(set(constraints)),
             }
         },
     }
     return tomlkit.dumps(document)
+
+
+def _extras(environment: Environment, name: str) -> str:
+    """The extras that the environment asks of a package: an override of uv's replaces them too, if it has none."""
+    asked = {
+        extra
+        for declared in environment.requires
+        if canonicalize_name(declared.requirement.name) == name
+        for extra in declared.requirement.extras
+    }
+    return f"[{','.join(sorted(asked))}]" if asked else ""
 
 
 def _rows(request: Request) -> list[list[Target]]:
@@ -122,16 +136,15 @@ def _requirements(environment: Environment, targets: tuple[Target, ...], everyth
     return lines
 
 
-def resolver_settings(request: Request) -> dict[str, object]:
+def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, object]:
     """What uv's configuration must say beside the way to the index: the policy of a lock.
 
-    Wheels only but for the named sdists, no pre-release that no requirement names, nothing newer than the
-    cut-off.
+    Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
+    For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
-    sdists = sorted({name for environment in request.environments for name in environment.sdists})
     return {
         "no-build": True,
-        "no-binary-package": sdists,
+        "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
     }

@@ -129,8 +129,8 @@ def test_exclusions_of_several_versions_share_their_targets_in_order() -> None:
 
 
 def test_the_policy_of_a_lock() -> None:
-    asked = request(environment("a", sdists=["z", "b"]), environment("a", name="other", sdists=["b"]))
-    assert resolver_settings(asked) == {
+    asked = request(environment("a", sdists=["z", "b"]))
+    assert resolver_settings(asked, ["b", "z"]) == {
         "no-build": True,
         "no-binary-package": ["b", "z"],
         "prerelease": "explicit",
@@ -167,7 +167,7 @@ def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
 def test_the_options_of_the_preferences_agree_with_the_settings() -> None:
     asked = request(environment("a"))
     options = tomllib.loads(preferences_lock(asked, HOST))["options"]
-    settings = resolver_settings(asked)
+    settings = resolver_settings(asked, [])
     assert options == {"prerelease-mode": settings["prerelease"], "exclude-newer": settings["exclude-newer"]}
 
 

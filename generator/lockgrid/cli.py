@@ -221,12 +221,12 @@ def show(context: click.Context, as_json: bool) -> None:
 def explain(context: click.Context, environment: str, platform: str | None, python: str | None, as_json: bool) -> None:
     """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve."""
     from lockgrid.commands.explain import explain as run
-    from lockgrid.commands.show import cell_as_json
+    from lockgrid.core.gridfile import cell_values
 
     with _open(context) as ports:
         grid, cells = run(ports, environment, platform, python)
     if as_json:
-        _print_json([cell_as_json(cell) for cell in cells])
+        _print_json([cell_values(cell) for cell in cells])
     else:
         from lockgrid.core.render.explain import render_explanation
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lockgrid.commands.context import Context
+from lockgrid.core.gridfile import cell_values
 from lockgrid.core.resolution import timestamp
-from lockgrid.model.grid import CellRecord, Grid
+from lockgrid.model.grid import Grid
 
 
 def show(context: Context) -> Grid:
@@ -22,29 +23,5 @@ def grid_as_json(grid: Grid) -> dict[str, Any]:
         "uv": grid.uv,
         "apart": list(grid.apart),
         "lockfiles": dict(grid.lockfiles),
-        "cells": [cell_as_json(cell) for cell in grid.cells],
+        "cells": [cell_values(cell) for cell in grid.cells],
     }
-
-
-def cell_as_json(cell: CellRecord) -> dict[str, Any]:
-    """One cell; the keys of an unsupported cell are those of ``grid.toml``."""
-    head: dict[str, Any] = {
-        "environment": cell.environment,
-        "platform": cell.platform,
-        "python": cell.python,
-        "status": "proven" if cell.proven else "unsupported",
-    }
-    if cell.proven:
-        return {**head, "packages": cell.packages, "bytes": cell.bytes}
-    blockers = [
-        {
-            "proof": str(b.proof),
-            "package": b.package,
-            "required-by": list(b.required_by),
-            "exists": b.exists,
-            "missing": b.missing,
-            "serves": list(b.serves),
-        }
-        for b in cell.blockers
-    ]
-    return {**head, "failed": cell.failed, "because": cell.because, "blockers": blockers}

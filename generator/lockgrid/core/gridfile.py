@@ -40,31 +40,40 @@ def render_grid(grid: Grid) -> str:
     return tomlkit.dumps(document)
 
 
-def _cell(cell: CellRecord) -> dict[str, Any]:
-    table: dict[str, Any] = {
+def cell_values(cell: CellRecord) -> dict[str, Any]:
+    """A cell in the words of ``grid.toml``, for TOML and for JSON."""
+    values: dict[str, Any] = {
         "environment": cell.environment,
         "platform": cell.platform,
         "python": cell.python,
         "status": "proven" if cell.proven else "unsupported",
     }
     if cell.proven:
-        return {**table, "packages": cell.packages, "bytes": cell.bytes}
-    table |= {"failed": cell.failed, "because": cell.because}
-    table["blockers"] = tomlkit.array().multiline(True)
-    for blocker in cell.blockers:
-        entry = tomlkit.inline_table()
-        entry.update(
-            {
-                "proof": str(blocker.proof),
-                "package": blocker.package,
-                "required-by": list(blocker.required_by),
-                "exists": blocker.exists,
-                "missing": blocker.missing,
-                "serves": list(blocker.serves),
-            }
-        )
-        table["blockers"].append(entry)
-    return table
+        return {**values, "packages": cell.packages, "bytes": cell.bytes}
+    blockers = [
+        {
+            "proof": str(blocker.proof),
+            "package": blocker.package,
+            "required-by": list(blocker.required_by),
+            "exists": blocker.exists,
+            "missing": blocker.missing,
+            "serves": list(blocker.serves),
+        }
+        for blocker in cell.blockers
+    ]
+    return {**values, "failed": cell.failed, "because": cell.because, "blockers": blockers}
+
+
+def _cell(cell: CellRecord) -> dict[str, Any]:
+    values = cell_values(cell)
+    if "blockers" in values:
+        entries = tomlkit.array().multiline(True)
+        for blocker in values["blockers"]:
+            entry = tomlkit.inline_table()
+            entry.update(blocker)
+            entries.append(entry)
+        values["blockers"] = entries
+    return values
 
 
 def parse_grid(text: str) -> Grid:

@@ -260,8 +260,10 @@ class Resolver:
         if closure.blockers:
             result.blockers[cell] = tuple(closure.blockers)
         else:
-            via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
-            result.proven[cell] = ProvenCell(environment=name, target=target, pins=pins, via=via)
+            # An override of uv's drops the marker of what it overrides: what nothing asks for here stays out.
+            via = tuple((pin, tuple(by)) for pin, by in closure.via.items() if by)
+            needed = tuple(pin for pin in pins if closure.via[pin.name])
+            result.proven[cell] = ProvenCell(environment=name, target=target, pins=needed, via=via)
         return closure.hopeless
 
     def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:

@@ -23,19 +23,28 @@ LOCKS = ROOT / "locks"
 UV = (sys.executable, "-m", "uv")
 # Interpreters are probed, never downloaded; what is not in a lockfile does not enter a venv.
 UV_SETTINGS = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
-# Settings of uv that say how to reach an index. Everything else of uv's, pip's and Python's is kept out.
-NETWORK = (
+# Settings of uv that say how to reach an index, as in lockgrid (a test compares). Everything else of uv's, pip's and
+# Python's is kept out.
+NETWORK = {
     "UV_CACHE_DIR",
+    "UV_CONCURRENT_DOWNLOADS",
     "UV_CONFIG_FILE",
+    "UV_CREDENTIALS_DIR",
     "UV_DEFAULT_INDEX",
     "UV_EXTRA_INDEX_URL",
+    "UV_HTTP_CONNECT_TIMEOUT",
+    "UV_HTTP_RETRIES",
     "UV_HTTP_TIMEOUT",
     "UV_INDEX",
+    "UV_INDEX_URL",
     "UV_INSECURE_HOST",
     "UV_KEYRING_PROVIDER",
     "UV_NATIVE_TLS",
+    "UV_NO_CONFIG",
+    "UV_OFFLINE",
+    "UV_REQUEST_TIMEOUT",
     "UV_SYSTEM_CERTS",
-)
+}
 
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
@@ -45,7 +54,9 @@ nox.options.sessions = ["tests"]
 def clean_env() -> dict[str, str]:
     """The environment for every tool: this machine's, less what could let something else into a venv."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON", "UV_")) and k != "VIRTUAL_ENV"}
-    kept |= {k: v for k, v in os.environ.items() if k.startswith(NETWORK)}
+    for key, value in os.environ.items():
+        if key in NETWORK or (key.startswith("UV_INDEX_") and key.endswith(("_USERNAME", "_PASSWORD"))):
+            kept[key] = value
     return kept | UV_SETTINGS | {"PYTHONNOUSERSITE": "1", "PIP_CONFIG_FILE": os.devnull}
 
 
@@ -87,10 +98,12 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
     python = str(session.virtualenv.location)
     options: dict[str, Any] = {"env": clean_env(), "include_outer_env": False, "external": True}
     install = [*UV, "pip", "install", "--quiet", "--python", python]
-    if cell is None and bootstrap and not (LOCKS / "dev").is_dir():
+    if bootstrap and not (LOCKS / "dev" / f"{host_platform()}.txt").is_file():
         session.warn("locks/dev is not there yet: installing lockgrid unpinned, from generator/pyproject.toml")
         session.run_install(*install, "--editable", "generator", **options)
         return
+    if not LOCKS.is_dir():
+        session.error("nothing is locked: run `nox -s lock`")
     if cell is None or cell["status"] != "proven":
         known = ", ".join(p for p, c in cells("dev").items() if c["status"] == "proven") or "none on this machine"
         session.error(f"dev is not proven on {host_platform()} with Python {running}; run nox on one of: {known}")
@@ -172,6 +185,8 @@ def probe(python: str) -> str | None:
 def interpreter(session: nox.Session, environment: str) -> tuple[str, str]:
     """A Python that the grid proves for the environment here, and its path: the running one if it is proven."""
     here = cells(environment)
+    if not LOCKS.is_dir():
+        session.error("nothing is locked: run `nox -s lock`")
     if not here:
         session.error(f"{environment} has no cell on {host_platform()}: see `lockgrid show`")
     proven = [python for python, cell in here.items() if cell["status"] == "proven"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockgrid import __version__
-from lockgrid.errors import InputError, LockgridError, Problem
+from lockgrid.errors import InputError, LockgridError, Problem, ToolError
 
 if TYPE_CHECKING:
     from lockgrid.commands.context import Context
@@ -32,13 +32,14 @@ def main() -> None:
     """Run the command line; never returns normally."""
     # A lock makes a million small values and no cycles worth finding: a third of its time goes to looking.
     gc.set_threshold(200_000, 50, 100)
-    # Text written by strangers is printed as it is encoded, not with a traceback under LC_ALL=C.
     signal.signal(signal.SIGTERM, _terminate)
+    # Text written by strangers is printed as it is encoded, not with a traceback under LC_ALL=C.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         code = _stopped()
     except click.ClickException as error:
@@ -49,6 +50,10 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"error: the result cannot be written: {error.strerror or error}", file=sys.stderr)
+        code = ToolError.exit_code
     except LockgridError as error:
         print(_report(error), file=sys.stderr)
         code = error.exit_code
@@ -117,24 +122,35 @@ def _print_json(value: object) -> None:
 
 
 def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
-    """A date (the start of that day, UTC) or an RFC 3339 time."""
-    from datetime import UTC
+    """A date (that whole day, UTC, as uv takes it) or an RFC 3339 time; never later than now."""
+    from datetime import UTC, timedelta
 
     if value is None:
         return None
     try:
         moment = datetime.fromisoformat(value)
+        if len(value) == len("2026-11-23"):
+            moment += timedelta(days=1)
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
     except (ValueError, OverflowError) as error:
         what = f"{value!r} is neither a date nor an RFC 3339 time"
         hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
         raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
-    return moment
+    now = datetime.fromtimestamp(int(time.time()), UTC)
+    if moment > now and moment - now > timedelta(days=1):
+        what = f"{value!r} is in the future, so it can be the cut-off of nothing"
+        raise InputError([Problem(file="command line", key="--as-of", what=what, hint="leave it out for now")])
+    return min(moment, now)
 
 
 @cli.command()
 @click.argument("environments", nargs=-1, metavar="[ENV]...")
-@click.option("--as-of", callback=_moment, metavar="DATE", help="Ignore files uploaded after this date or time.")
+@click.option(
+    "--as-of",
+    callback=_moment,
+    metavar="DATE",
+    help="Ignore files uploaded after this date (the day counts, UTC) or RFC 3339 time.",
+)
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
 @click.option("--allow-loss", is_flag=True, help="Record proven cells as unsupported where they are lost.")
@@ -150,17 +166,21 @@ def lock(
     as_json: bool,
 ) -> None:
     """Resolve and prove every cell, then write locks/, the extras and the README's table; or nothing."""
-    from packaging.utils import canonicalize_name
+    from packaging.utils import InvalidName, canonicalize_name
 
     from lockgrid.commands.lock import Options
     from lockgrid.commands.lock import lock as run
     from lockgrid.commands.show import grid_as_json
 
+    try:
+        upgraded = frozenset(canonicalize_name(name, validate=True) for name in packages)
+    except InvalidName as error:
+        raise InputError([Problem(file="command line", key="-P", what=str(error), hint="name a package")]) from error
     options = Options(
         environments=environments,
         as_of=as_of,
         upgrade_all=upgrade,
-        upgrade=frozenset(canonicalize_name(name) for name in packages),
+        upgrade=upgraded,
         allow_loss=allow_loss,
     )
     with _open(context) as ports:

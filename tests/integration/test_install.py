@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -107,7 +108,9 @@ def project(make_project: MakeProject, served: LocalIndex) -> Project:
 
 @pytest.fixture(scope="module")
 def pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of a venv with pip in it."""
+    """Return the Python of a venv with pip in it: the one of these tests where it has, to make one takes seconds."""
+    if importlib.util.find_spec("pip"):
+        return Path(sys.executable)
     folder = tmp_path_factory.mktemp("pip") / "venv"
     venv.create(folder, with_pip=True)
     return python_of(folder)

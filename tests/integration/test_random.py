@@ -116,7 +116,7 @@ def _tags(rng: random.Random) -> list[str]:
     return [f"cp3{n}-cp3{n}-{PLATFORMS[platform][1]}" for n in range(low, high + 1) for platform in platforms]
 
 
-@pytest.mark.parametrize("seed", [3, 14, 21, 40, 54, 92], ids=lambda seed: f"seed{seed}")
+@pytest.mark.parametrize("seed", [14, 21, 54, 92], ids=lambda seed: f"seed{seed}")
 def test_a_cell_is_proven_exactly_where_it_can_be(seed: int, index: LocalIndex, make_project: MakeProject) -> None:
     world = universe(seed)
     builts = [built for release in world.wheels.values() for built in release]

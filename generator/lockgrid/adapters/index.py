@@ -44,6 +44,9 @@ class Index:
         """Run one job on the client, which is opened when it is first needed: a warm lock needs none."""
         from lockgrid.adapters.http import Http
 
+        if self._config.offline:
+            raise ToolError("the index is needed, and UV_OFFLINE forbids to ask it", next_step="unset UV_OFFLINE")
+
         async def opened() -> Http:
             return Http(self._config, self._environ)
 
@@ -73,7 +76,7 @@ class Index:
         Raises ``ToolError`` when an index fails: failing is not the same as not having a project.
         """
         wanted = sorted(set(names))
-        fresh = self._clock() - PAGE_SECONDS
+        fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
         prefix = " ".join(source.url for source in self._sources)
         heads = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
         found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}

@@ -94,15 +94,17 @@ class Store:
         until the renames are done; a failed rename puts back what was there. Raises ``ToolError``.
         """
         staged: dict[str, Path] = {}
+        writing = str(self.root)
         try:
             try:
                 self._check_writable([*texts, *remove])
                 for path, text in texts.items():
+                    writing = path
                     staged[path] = _write_beside(self.root / path, text)
             except OSError as error:
                 raise ToolError(
                     f"cannot write: {error.strerror or error}",
-                    where=str(error.filename or self.root),
+                    where=str(error.filename or writing),
                     next_step="nothing was changed; free space or set permissions, then run again",
                 ) from error
             with _uninterrupted():

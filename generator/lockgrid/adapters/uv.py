@@ -221,7 +221,7 @@ class Uv:
             url = match[1].rstrip("/")
             cache.put("default-index", {key: url.encode()}, now=now)
         source = IndexSource(url=url, default=True, table={"url": url})
-        return UvConfig(indexes=(*config.indexes, source), network=config.network)
+        return UvConfig(indexes=(*config.indexes, source), network=config.network, offline=config.offline)
 
 
 def _locked_metadata(package: Mapping[str, Any]) -> DistMetadata:

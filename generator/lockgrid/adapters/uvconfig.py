@@ -39,6 +39,7 @@ _NETWORK_VARIABLES = frozenset(
         "UV_INSECURE_HOST",
         "UV_KEYRING_PROVIDER",
         "UV_NATIVE_TLS",
+        "UV_OFFLINE",
         "UV_REQUEST_TIMEOUT",
         "UV_SYSTEM_CERTS",
     }
@@ -72,6 +73,7 @@ class UvConfig:
 
     indexes: tuple[IndexSource, ...]
     network: Mapping[str, Any]
+    offline: bool = False
 
     @property
     def default(self) -> IndexSource | None:
@@ -96,7 +98,11 @@ def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
         for key in _NETWORK_KEYS:
             if key in table:
                 network.setdefault(key, table[key])
-    return UvConfig(indexes=_ordered([_with_credentials(index, environ) for index in indexes]), network=network)
+    return UvConfig(
+        indexes=_ordered([_with_credentials(index, environ) for index in indexes]),
+        network=network,
+        offline=_is_set(environ, "UV_OFFLINE"),
+    )
 
 
 def _is_set(environ: Mapping[str, str], key: str) -> bool:

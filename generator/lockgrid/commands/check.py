@@ -17,6 +17,8 @@ def check(context: Context) -> list[Difference]:
     store = context.store
     texts = {path: store.read(f"locks/{path}") or "" for path in store.lockfiles()}
     found = compare(spec, grid, texts)
+    if gridfile.is_edited(store.read(gridfile.PATH) or ""):
+        found.append(Difference(where=gridfile.PATH, what="was edited since the lock", mend="lockgrid lock"))
     manifest = store.read(extras.PATH)
     if manifest is None:
         found.append(Difference(where=extras.PATH, what="is missing", mend="lockgrid lock"))
@@ -24,6 +26,9 @@ def check(context: Context) -> list[Difference]:
         stale = extras.extras_in_step(manifest, spec)
         found += [Difference(where=extras.PATH, what=what, mend="lockgrid lock") for what in stale]
     text = store.read(readme.PATH)
-    if text is not None and readme.update_readme(text, grid) != text:
+    if text is not None and readme.is_torn(text):
+        what = "one of the two comments around the table is gone"
+        found.append(Difference(where=readme.PATH, what=what, mend=f"put back {readme.BEGIN} and {readme.END}"))
+    elif text is not None and readme.update_readme(text, grid) != text:
         found.append(Difference(where=readme.PATH, what="its table is not the grid", mend="lockgrid lock"))
     return found

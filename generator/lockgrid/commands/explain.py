@@ -6,6 +6,7 @@ from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import CellRecord, Grid
+from lockgrid.model.target import python_key
 
 
 def explain(
@@ -22,10 +23,13 @@ def explain(
     cells = [cell for cell in grid.cells if cell.environment == environment]
     platforms = {cell.platform for cell in cells}
     pythons = {cell.python for cell in cells}
-    if platform in pythons or python in platforms:
+    if (platform or "").startswith("3.") or (python is not None and not python.startswith("3.")):
         platform, python = python, platform
-    for value, known, word in ((platform, platforms, "platform"), (python, pythons, "Python")):
-        if value is not None and value not in known:
-            what = f"{environment} has no cells for this {word}"
-            raise InputError([Problem(file="command line", key=value, what=what, hint=nearest(value, known))])
+    if platform is not None and platform not in platforms:
+        what = f"{environment} has no cells for this platform"
+        raise InputError([Problem(file="command line", key=platform, what=what, hint=nearest(platform, platforms))])
+    if python is not None and python not in pythons:
+        what = f"{environment} has no cells for this Python"
+        hint = f"known: {', '.join(sorted(pythons, key=python_key))}"
+        raise InputError([Problem(file="command line", key=python, what=what, hint=hint)])
     return grid, [c for c in cells if platform in (None, c.platform) and python in (None, c.python)]

@@ -23,9 +23,10 @@ from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
+from lockgrid.core.differ import unshareable
 from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
-from lockgrid.core.inputs import forced_extra_problems, index_problems
+from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
@@ -153,9 +154,13 @@ class _Run:
 
     def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], dict[Cell, tuple[Blocker, ...]]]:
         """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
-        groups = self._groups()
-        involved = [e for group in groups for e in group]
         learner = resolver.learner
+        involved = [e for group in self._groups() for e in group]
+        exceptions = {name for e in involved for name in (*e.sdists, *(o.name for o in e.overrides))}
+        learner.pages(exceptions)
+        if problems := exception_problems(involved, learner.facts):
+            raise InputError(problems)
+        groups = [part for group in self._groups() for part in self._parts(group, resolver)]
         self._note_unknown_upgrades()
         same_input = self._same_input(involved)
         if not same_input:
@@ -165,7 +170,7 @@ class _Run:
         if same_input and set(blockers) == self._unsupported(involved):
             held = held_cells(learner, involved, blockers, self.old.locks, resolver.old_digest)
             if held is not None:
-                resolver.apart += self.old.grid.apart if self.old.grid else ()
+                resolver.apart = list(self.old.grid.apart) if self.old.grid else []
                 return held, blockers
         learner.prefetch(involved, resolver.busy)
         cells: dict[Cell, ProvenCell] = {}
@@ -173,6 +178,20 @@ class _Run:
             blockers |= result.blockers
             cells |= result.proven
         return cells, blockers
+
+    def _parts(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
+        """The group, with each environment by itself whose override would bend the others."""
+        targets = {target for environment in group for target in environment.targets}
+        together, alone = [], []
+        for environment in group:
+            package = unshareable(environment, targets, resolver.learner.facts) if len(group) > 1 else ""
+            if package:
+                alone.append([environment])
+                sentence = f"{environment.name} is locked apart: its override of {package} does not serve every target"
+                resolver.apart.append(sentence)
+            else:
+                together.append(environment)
+        return [part for part in (together, *alone) if part]
 
     def _check_facts(self, involved: Sequence[Environment], learner: Learner, blockers: Blockers) -> None:
         """Raise for what the index shows to be wrong with the input, or for an environment without a cell."""

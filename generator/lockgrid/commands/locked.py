@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from lockgrid.commands.context import Context
 from lockgrid.core.digest import digest_environment
+from lockgrid.core.gridfile import PATH as GRID
+from lockgrid.core.gridfile import is_edited
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import InputError, LockgridError, Problem
 from lockgrid.model.grid import Grid, Lockfile
@@ -27,6 +29,9 @@ def read_locked(context: Context) -> Locked:
     old = Locked()
     try:
         old.grid = context.grid()
+        if old.grid is not None and is_edited(context.store.read(GRID) or ""):
+            context.progress.note(f"{GRID} was edited since the lock: made anew")
+            old.grid = None
     except LockgridError as error:
         context.progress.note(f"{error.what}: made anew")
     for path in context.store.lockfiles():
@@ -54,11 +59,11 @@ def check_partial(spec: Spec, wanted: Sequence[Environment], old: Locked) -> Non
         problems = [
             Problem(
                 file=e.file,
-                what="changed since it was locked" if e.name in digests else "is not locked yet",
+                what="it, a base or targets.toml changed since the lock" if e.name in digests else "is not locked yet",
                 hint="its lockfiles would no longer be what grid.toml says they are",
             )
             for e in stale
         ]
         problems += [Problem(file=f"envs/{n}.toml", what="is gone, and its lockfiles are still there") for n in gone]
-        next_step = "run `lockgrid lock`" if gone else f"lock it too: `lockgrid lock {names}`"
+        next_step = "run `lockgrid lock`" if gone else f"lock these too: `lockgrid lock {names}`"
         raise InputError(problems, next_step=next_step)

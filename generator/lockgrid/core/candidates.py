@@ -185,9 +185,9 @@ def why_not(
     ]
     # A file that came furthest tells most: one with the right tags that was yanked beats one for another machine.
     for proof in (Proof.INDEX, Proof.CLOSURE):
-        reasons = sorted({r.reason for r in refusals if r and r.proof is proof})
+        reasons = [r.reason for r in refusals if r and r.proof is proof]
         if reasons:
-            return proof, f"{_span(versions)}{' and '.join(reasons[:3])}", wanted
+            return proof, f"{_span(versions)}{reasons[-1]}", wanted
     newest = describe_release(facts.release(name, versions[-1]), target, sdist_allowed=sdist_allowed)
     if len(versions) > 1:
         return Proof.TAGS, f"admits {versions[0]} to {versions[-1]}, and the last of these has {newest}", wanted
@@ -198,7 +198,7 @@ def _span(versions: list[Version]) -> str:
     """Names the versions where there are several: the sentence so far names the requirement alone."""
     if len(versions) == 1:
         return ""
-    return f"admits {len(versions)} releases, {versions[0]} to {versions[-1]}, none of which serves: each "
+    return f"admits {versions[0]} to {versions[-1]}, none of which serves: a file of the last "
 
 
 def describe_release(files: tuple[IndexFile, ...], target: Target, *, sdist_allowed: bool) -> str:

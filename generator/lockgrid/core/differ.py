@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 
-from lockgrid.core.candidates import Facts
+from lockgrid.core.candidates import Facts, installable, matching_versions
 from lockgrid.core.prove import applicable
 from lockgrid.core.requirement import admits
 from lockgrid.core.select import Selection
@@ -101,6 +101,21 @@ def received_exceptions(
         else:
             sets.append([environment])
     return sets
+
+
+def unshareable(environment: Environment, targets: Iterable[Target], facts: Facts) -> str:
+    """The package over whose override the environment must stand apart from the start, empty when there is none.
+
+    Where the overriding version cannot be installed, uv would lead others around it to older releases that do
+    not need the package: they would be bent and not even hold it.
+    """
+    for override in environment.overrides:
+        versions = matching_versions(override.name, frozenset({override.specifier}), facts)
+        allowed = override.name in environment.sdists
+        for target in targets:
+            if not installable(override.name, versions, target, facts, sdist_allowed=allowed, enough=1):
+                return override.name
+    return ""
 
 
 def _may_share(one: Environment, other: Environment, received: Mapping[str, set[str]]) -> bool:

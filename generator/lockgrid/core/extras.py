@@ -30,6 +30,8 @@ def extras_in_step(text: str, spec: Spec) -> list[str]:
             said.append(f"the extra {name} is missing")
         elif list(have[name]) != requirements:
             said.append(f"the extra {name} is not what envs/{name}.toml requires")
+    if sorted(managed) != sorted(wanted):
+        said.append("[tool.lockgrid] extras does not list them")
     said += [f"the extra {name} has no environment any more" for name in managed if name in have and name not in wanted]
     return said
 

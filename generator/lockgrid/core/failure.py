@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import Blocker, Proof
 from lockgrid.model.spec import Environment
-from lockgrid.model.target import Target
+from lockgrid.model.target import Target, python_key
 
 NEXT = "change the requirements that contradict each other in envs/"
+_FILES = "require versions that have files for these targets, or list other pythons or platforms"
 _LINES = 28
 _COLUMNS = 110
 
@@ -34,10 +35,29 @@ def nothing_left(
     environment: Environment, blockers: Mapping[tuple[str, Target], Sequence[Blocker]]
 ) -> UnsatisfiableError:
     """The error for an environment without one proven cell, with each reason once."""
-    found = [b for (name, _), reasons in blockers.items() if name == environment.name for b in reasons]
+    where: dict[str, list[Target]] = {}
+    found: list[Blocker] = []
+    for (name, target), reasons in blockers.items():
+        for blocker in reasons if name == environment.name else ():
+            where.setdefault(blocker.text, []).append(target)
+            found.append(blocker)
+    lines = [f"{text}{_only(targets, environment)}" for text, targets in where.items()]
     sdists = list(dict.fromkeys(b.missing for b in found if "[sdists]" in b.missing))
+    next_step = _FILES
+    if sdists:
+        next_step = f"what is missing: {sdists[0]}"
+    elif any(blocker.proof is Proof.RESOLUTION for blocker in found):
+        next_step = NEXT
     return UnsatisfiableError(
-        f"{environment.file}: no cell of {environment.name} can be installed:\n"
-        + indent("\n".join(dict.fromkeys(b.text for b in found))),
-        next_step=f"what is missing: {sdists[0]}" if sdists else NEXT,
+        f"{environment.file}: no cell of {environment.name} can be installed:\n{indent(chr(10).join(lines))}",
+        next_step=next_step,
     )
+
+
+def _only(targets: Sequence[Target], environment: Environment) -> str:
+    """Says where a reason holds, unless it holds everywhere."""
+    if len(targets) == len(environment.targets):
+        return ""
+    pythons = sorted({target.python for target in targets}, key=python_key)
+    platforms = sorted({target.platform.name for target in targets})
+    return f" [{', '.join(platforms)}; Python {', '.join(pythons)}]"

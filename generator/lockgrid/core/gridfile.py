@@ -9,10 +9,12 @@ from typing import Any
 
 import tomlkit
 
+from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
 
 SCHEMA = 1
+_DIGEST = "# digest of the rest: "
 PATH = "locks/grid.toml"
 _HEADER = (
     "lockgrid's grid: every cell, its status, and the digests of inputs and outputs.",
@@ -37,7 +39,18 @@ def render_grid(grid: Grid) -> str:
     for cell in sorted(grid.cells, key=lambda c: c.sort_key):
         cells.append(tomlkit.item(_cell(cell)))
     document.add("cells", cells)
-    return tomlkit.dumps(document)
+    text = tomlkit.dumps(document)
+    # Under the header, so that whoever edits anything below it is found out.
+    head, separator, rest = text.partition("schema = ")
+    return f"{head}{_DIGEST}{digest_text(text)}\n{separator}{rest}"
+
+
+def is_edited(text: str) -> bool:
+    """Whether ``grid.toml`` is not as ``render_grid`` wrote it."""
+    lines = text.splitlines(keepends=True)
+    stated = [line for line in lines if line.startswith(_DIGEST)]
+    rest = "".join(line for line in lines if not line.startswith(_DIGEST))
+    return stated != [f"{_DIGEST}{digest_text(rest)}\n"]
 
 
 def cell_values(cell: CellRecord) -> dict[str, Any]:

@@ -38,6 +38,24 @@ def index_problems(environments: Iterable[Environment], facts: Facts) -> list[Pr
     return problems
 
 
+def exception_problems(environments: Iterable[Environment], facts: Facts) -> list[Problem]:
+    """Overrides and sdists of packages that the index does not have, and overrides that no release matches."""
+    problems = []
+    for environment in environments:
+        named = [(f"sdists.{name}", name, "") for name in environment.sdists]
+        named += [(f"overrides.{o.name}.version", o.name, o.specifier) for o in environment.overrides]
+        for key, name, specifier in named:
+            what = ""
+            if facts.pages[name].missing:
+                what = f"the index has no package {name}"
+            elif specifier and not matching_versions(name, frozenset({specifier}), facts):
+                what = f"no release of {name} matches {name}{specifier}"
+            if what:
+                hint = "check the spelling; the entry may stand in a base"
+                problems.append(Problem(file=environment.file, key=key, what=what, hint=hint))
+    return problems
+
+
 def _no_release(declared: Declared, name: str, specifier: str, facts: Facts) -> Problem:
     versions = facts.versions(name)
     final = [version for version in versions if not version.is_prerelease] or versions

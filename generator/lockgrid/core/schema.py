@@ -237,7 +237,8 @@ def _string(value: Any) -> str:
         return value
     hint = ""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        hint = f'write it in quotes, "{value}"; to TOML 3.10 is the number 3.1'
+        meant = "3.10" if value == 3.1 else str(value)
+        hint = f'write it in quotes, "{meant}"; to TOML 3.10 is the number 3.1'
     raise _Wrong("must be a string", hint)
 
 

@@ -33,10 +33,11 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
     without a reason.
     """
     problems: list[Problem] = []
+    shapeless: list[Problem] = []
     targets_file: TargetsFile | None = None
     if TARGETS in files:
         targets_file, found = parse_targets(TARGETS, files[TARGETS])
-        problems += found
+        shapeless += found
     else:
         problems.append(Problem(file=TARGETS, what="this file is missing", hint="it lists platforms and Pythons"))
     parsed: dict[str, EnvironmentFile] = {}
@@ -46,7 +47,7 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
             continue
         name = PurePosixPath(file).stem
         environment_file, found = parse_environment(file, files[file])
-        problems += found
+        shapeless += found
         if environment_file is None or found:
             broken.add(name)
         if environment_file is not None:
@@ -60,11 +61,15 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         platforms, found = _platforms(targets_file)
         problems += found
     pythons = tuple(sorted(targets_file.pythons, key=_python_sort)) if targets_file else ()
-    merger = _Merger(parsed, broken, platforms if targets_file else None, pythons)
+    judged = targets_file is not None and not any(p.file == TARGETS for p in shapeless)
+    merger = _Merger(parsed, broken, platforms if judged else None, pythons)
     environments = merger.environments()
     problems += merger.problems
-    if problems:
-        raise InputError(problems)
+    if problems or shapeless:
+        # A value of the wrong shape is told once: what follows from its absence is not.
+        wrong = [(p.file, p.key) for p in shapeless]
+        kept = [p for p in problems if not any(p.file == f and k.startswith(p.key or " ") for f, k in wrong)]
+        raise InputError([*shapeless, *kept])
     cooldown = targets_file.cooldown if targets_file else None
     return Spec(platforms=platforms, pythons=pythons, environments=environments, cooldown=cooldown)
 
@@ -111,7 +116,8 @@ def _platforms(targets: TargetsFile) -> tuple[tuple[Platform, ...], list[Problem
             text = floors.get(kind.floor_key)
             match = _FLOOR.fullmatch(text or "")
             if match is None:
-                what = "this key is missing" if text is None else f"{text!r} is no version such as 2.28"
+                example = {"glibc": "2.28", "macos": "15.0"}[kind.floor_key]
+                what = "this key is missing" if text is None else f"{text!r} is no version such as {example}"
                 hint = "the oldest version that must do"
                 problems.append(Problem(file=TARGETS, key=f"{key}.{kind.floor_key}", what=what, hint=hint))
                 continue

@@ -288,7 +288,6 @@ def test_uv_gets_the_machines_environment_less_what_could_change_a_result() -> N
         "UV_PRERELEASE",
         "UV_RESOLUTION",
         "UV_EXCLUDE_NEWER",
-        "UV_OFFLINE",
         "UV_PYTHON",
         "UV_CONFIG_FILE",
         "UV_FIND_LINKS",
@@ -306,6 +305,7 @@ def test_uv_gets_the_machines_environment_less_what_could_change_a_result() -> N
         "UV_CACHE_DIR": "d",
         "UV_HTTP_TIMEOUT": "9",
         "UV_NATIVE_TLS": "1",
+        "UV_OFFLINE": "0",
         "UV_INDEX_CORP_USERNAME": "u",
         "UV_INDEX_CORP_PASSWORD": "s",
     }

@@ -110,7 +110,7 @@ def test_a_file_that_came_further_than_its_tags_tells_more() -> None:
     assert reason(old, yanked)[0] is Proof.INDEX
 
 
-def test_the_reasons_of_several_releases_are_joined() -> None:
+def test_of_several_releases_the_last_that_came_that_far_tells_why() -> None:
     files = [
         index_file("a-1.0-py3-none-any.whl", yanked=""),
         index_file("a-1.1-py3-none-any.whl", uploaded=AFTER),
@@ -119,8 +119,8 @@ def test_the_reasons_of_several_releases_are_joined() -> None:
     assert reason(*files) == (
         Proof.INDEX,
         (
-            "admits 3 releases, 1.0 to 1.2, none of which serves: each was uploaded at 2026-07-01 12:30 UTC, "
-            "after the cut-off and was yanked"
+            "admits 1.0 to 1.2, none of which serves: a file of the last was uploaded at 2026-07-01 12:30 UTC, "
+            "after the cut-off"
         ),
         WANTED,
     )

@@ -117,6 +117,7 @@ def test_what_is_in_step_is_returned_byte_for_byte() -> None:
     text = (
         BARE
         + "[project.optional-dependencies]\nvgf  =  ['c']\ntosa = [ 'a==1', 'b[x]>=2; sys_platform == \"linux\"' ]\n"
+        + "[tool.lockgrid]\nextras = [ 'vgf', 'tosa' ]\n"
     )
     assert extras_in_step(text, SPEC) == []
     assert update_extras(text, SPEC) == text
@@ -127,6 +128,7 @@ def test_each_difference_is_a_sentence() -> None:
     assert extras_in_step(text, SPEC) == [
         "the extra tosa is not what envs/tosa.toml requires",
         "the extra vgf is missing",
+        "[tool.lockgrid] extras does not list them",
         "the extra old has no environment any more",
     ]
 

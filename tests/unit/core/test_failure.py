@@ -32,9 +32,15 @@ def test_an_environment_without_a_cell_is_an_error_with_each_reason_once() -> No
     error = nothing_left(app, {("app", target()): [one, two], ("app", target(MAC)): [one], ("other", target()): [one]})
     assert error.exit_code == 3
     assert error.what == (
-        "envs/app.toml: no cell of app can be installed:\n    a==1 has no wheel\n    b==1 has no wheel"
+        "envs/app.toml: no cell of app can be installed:\n    a==1 has no wheel\n"
+        "    b==1 has no wheel [linux-x86_64; Python 3.12]"
     )
-    assert error.next_step == NEXT
+    assert "have files for these targets" in error.next_step
+
+
+def test_only_requirements_that_contradict_each_other_are_to_be_changed() -> None:
+    clash = Blocker(proof=Proof.RESOLUTION, package="a>=2,<1", exists="matches no release")
+    assert nothing_left(environment("a"), {("app", target()): [clash]}).next_step == NEXT
 
 
 def test_where_a_sdist_would_do_the_next_step_says_so() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgrid.core.gridfile import parse_grid, render_grid
+from lockgrid.core.gridfile import is_edited, parse_grid, render_grid
 from lockgrid.errors import InputError
 from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
 from unit.builders import golden
@@ -132,3 +132,18 @@ def test_what_is_no_grid_is_wrong_input_with_a_way_out(old: str, new: str, what:
 def test_an_unknown_status_is_refused() -> None:
     with pytest.raises(InputError):
         parse_grid(render_grid(GRID).replace('status = "proven"', 'status = "prooven"'))
+
+
+@pytest.mark.parametrize(
+    "edit", [("packages = 91", "packages = 11"), ("because = ", "because =  "), ("schema", "# x\nschema")]
+)
+def test_an_edit_of_the_grid_is_found_out(edit: tuple[str, str]) -> None:
+    text = render_grid(GRID)
+    assert not is_edited(text)
+    assert edit[0] in text
+    assert is_edited(text.replace(*edit, 1))
+
+
+def test_a_grid_without_its_digest_counts_as_edited() -> None:
+    lines = render_grid(GRID).splitlines(keepends=True)
+    assert is_edited("".join(line for line in lines if "digest of the rest" not in line))

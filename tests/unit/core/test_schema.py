@@ -146,7 +146,7 @@ def test_a_python_without_quotes_is_explained() -> None:
             file=FILE,
             key="pythons[0]",
             what="must be a string",
-            hint='write it in quotes, "3.1"; to TOML 3.10 is the number 3.1',
+            hint='write it in quotes, "3.10"; to TOML 3.10 is the number 3.1',
         )
     ]
 

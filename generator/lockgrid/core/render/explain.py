@@ -41,4 +41,4 @@ def _blocker(blocker: Blocker, cutoff: str) -> Iterator[str]:
     yield f"    exists       {blocker.exists}"
     yield f"    missing      {blocker.missing}"
     serves = ", ".join(blocker.serves) if blocker.serves else "no release up to the cut-off"
-    yield f"    would serve  {serves} ({cutoff})"
+    yield f"    would serve  {serves} (as of {cutoff})"

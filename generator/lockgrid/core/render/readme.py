@@ -21,6 +21,12 @@ def update_readme(text: str, grid: Grid) -> str:
     return f"{head}{BEGIN}\n\n{render_table(grid)}\n{END}{tail}"
 
 
+def is_torn(text: str) -> bool:
+    """Whether only one of the two comments is there, or they stand the wrong way round."""
+    begin, end = text.find(BEGIN), text.find(END)
+    return (begin >= 0 or end >= 0) and not 0 <= begin < end
+
+
 def render_table(grid: Grid) -> str:
     """One row for each environment on each platform, one column a Python: packages where proven."""
     pythons = sorted({cell.python for cell in grid.cells}, key=python_key)

@@ -68,7 +68,9 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
         for because, group in reasons(failed).items():
             pythons = sorted({cell.python for cell in group}, key=python_key)
             platforms = sorted({cell.platform for cell in group})
-            lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}: {because}")
+            packages = ", ".join(b.package for b in group[0].blockers if b.package != "uv:") or because
+            lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
+            lines.append(f"  why: `lockgrid explain {name}`")
     lines += grid.apart
     lines += changes
     if not written and not removed:

@@ -122,15 +122,13 @@ def _print_json(value: object) -> None:
 
 
 def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
-    """A date (that whole day, UTC, as uv takes it) or an RFC 3339 time; never later than now."""
+    """A date (00:00 UTC of that day) or an RFC 3339 time; never later than now."""
     from datetime import UTC, timedelta
 
     if value is None:
         return None
     try:
         moment = datetime.fromisoformat(value)
-        if len(value) == len("2026-11-23"):
-            moment += timedelta(days=1)
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
     except (ValueError, OverflowError) as error:
         what = f"{value!r} is neither a date nor an RFC 3339 time"
@@ -149,7 +147,7 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
     "--as-of",
     callback=_moment,
     metavar="DATE",
-    help="Ignore files uploaded after this date (the day counts, UTC) or RFC 3339 time.",
+    help="Ignore files uploaded after 00:00 UTC of this date, or this RFC 3339 time.",
 )
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")

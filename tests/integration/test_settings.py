@@ -69,7 +69,6 @@ ENVIRONMENT = {
     "UV_NO_BINARY": "1",
     "UV_FROZEN": "1",
     "UV_LOCKED": "1",
-    "UV_OFFLINE": "1",
     "UV_CONSTRAINT": "/nonexistent",
     "UV_OVERRIDE": "/nonexistent",
     "UV_PYTHON": "3.9",

@@ -25,13 +25,14 @@ def test_the_sandbox_runs_lockgrid_with_an_environment_of_its_own(
     # A package in the working directory comes first with `-m`: it stands in for lockgrid here.
     fake = project.folder / "lockgrid"
     fake.mkdir()
+    (fake / "__init__.py").touch()  # else an installed lockgrid would come first
     (fake / "__main__.py").write_text(
         "import json, os, sys, time\n"
         "print(json.dumps([sys.argv[1:], dict(os.environ)]), flush=True)\n"
         "time.sleep(float(os.environ.get('NAP', '0')))\n"
         "sys.exit(3)\n"
     )
-    assert list(project.snapshot(".")) == ["lockgrid/__main__.py"]
+    assert sorted(project.snapshot(".")) == ["lockgrid/__init__.py", "lockgrid/__main__.py"]
     assert project.snapshot() == {}
     result = project.run("check", "--json", env={"EXTRA": "1", "LC_ALL": None})
     args, env = result.expect(3).json()

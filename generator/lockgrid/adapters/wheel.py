@@ -32,6 +32,7 @@ WHOLE_BYTES = 48 * 1024
 # More than any honest METADATA (the longest seen is under 1 MB).
 _METADATA_LIMIT = 16 * 1024 * 1024
 _STEP = 16 * 1024
+_DIRECTORY_STEP = 160 * 1024
 # APPNOTE 4.3.16: signature, two disk numbers, two entry counts, directory size and offset, comment length.
 _END = struct.Struct("<4s4H2LH")
 # APPNOTE 4.3.12: the lengths of name, extra field and comment.
@@ -127,18 +128,33 @@ async def _find_entry(file: IndexFile, start: int, data: bytes, fetch: FetchRang
     if offset + size != start + end:
         raise zipfile.BadZipFile("its directory does not end where its end record begins")
     if offset < start:
-        first = data.find(b"PK\1\2")
-        while 0 <= first < end:
-            found = _wanted(file, data, first, end)
-            if found is not None:
-                return start + found[0], found[1]
-            first = data.find(b"PK\1\2", first + 1)
+        found = _first_wanted(file, data, end)
+        if found is not None:
+            return start + found[0], found[1]
+        near = max(offset, start - _DIRECTORY_STEP)
+        _, missing, _ = await fetch(near, start)
+        data, start, end = missing + data, near, end + len(missing)
+        found = _first_wanted(file, data, end)
+        if found is not None:
+            return start + found[0], found[1]
+    if offset < start:
         _, missing, _ = await fetch(offset, start)
         data, start, end = missing + data, offset, end + len(missing)
     found = _wanted(file, data, offset - start, end)
     if found is None:
         raise _unreadable(file, "it holds no METADATA of its own name and version")
     return start + found[0], found[1]
+
+
+def _first_wanted(file: IndexFile, data: bytes, end: int) -> tuple[int, bytes] | None:
+    """The same from a part of the directory: from the first place whose entries fill the space up to ``end``."""
+    first = data.find(b"PK\1\2")
+    while 0 <= first < end:
+        found = _wanted(file, data, first, end)
+        if found is not None:
+            return found
+        first = data.find(b"PK\1\2", first + 1)
+    return None
 
 
 def _wanted(file: IndexFile, data: bytes, first: int, end: int) -> tuple[int, bytes] | None:

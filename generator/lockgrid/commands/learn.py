@@ -18,6 +18,9 @@ from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
 
+# The pages of what is declared and the METADATA of that: enough to tell most cells that cannot be.
+_GUESS_ROUNDS = 2
+
 Cell = tuple[str, Target]
 Blockers = dict[Cell, tuple[Blocker, ...]]
 
@@ -90,7 +93,13 @@ class Learner:
     def guess(self, environments: Sequence[Environment]) -> Blockers:
         """The same, sooner and not to be trusted: from one platform and one wheel of each release."""
         self.progress.step("reading the requirements")
-        found = self._scan([Scan(environment, stand_in=True) for environment in environments], environments)
+        scans = [Scan(environment, stand_in=True) for environment in environments]
+        for _ in range(_GUESS_ROUNDS):
+            if not self._advance(scans):
+                break
+            self._learn(scans)
+        self._advance(scans)
+        found = self._blockers(scans, environments)
         pythons = {(name, target.python): blockers for (name, target), blockers in found.items()}
         return {
             (e.name, target): pythons[e.name, target.python]
@@ -101,13 +110,18 @@ class Learner:
 
     def prefetch(self, environments: Sequence[Environment], busy: Callable[[], bool]) -> None:
         """Learn what the answer of a resolution is likely to need, for as long as uv is ``busy`` with it."""
-        scans = [] if self.remembered else [Scan(environment, eager=True) for environment in environments]
-        while busy() and self._advance(scans):
-            self._learn(scans)
+        for stand_in in (True, False):  # first which pages, from few wheels; then the METADATA of all
+            chosen = [] if self.remembered else environments
+            scans = [Scan(environment, stand_in=stand_in, eager=True) for environment in chosen]
+            while busy() and self._advance(scans):
+                self._learn(scans)
 
     def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
         while self._advance(scans):
             self._learn(scans)
+        return self._blockers(scans, environments)
+
+    def _blockers(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
         return {
             (environment.name, target): blockers
             for environment, scan in zip(environments, scans, strict=True)

@@ -205,10 +205,12 @@ class Resolver:
     def _select(self, request: Request, texts: Sequence[str]) -> Selections:
         """What each cell would install, with the files that the old lock had where they still serve."""
         selections: Selections = {}
+        known: dict[tuple[str, tuple[Target, ...], frozenset[str]], dict[Target, Selection]] = {}
         for environment, text in zip(request.environments, texts, strict=True):
-            targets = request.targets(environment.name)
-            for target, selection in select(parse_pylock(text), targets, frozenset(environment.sdists)).items():
-                selections[environment.name, target] = selection
+            key = text, request.targets(environment.name), frozenset(environment.sdists)
+            if key not in known:  # environments that require the same have the same export
+                known[key] = select(parse_pylock(text), key[1], key[2])
+            selections |= {(environment.name, target): selection for target, selection in known[key].items()}
         named = {pin.name for selection in selections.values() for pin in selection.pins}
         self.learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})
         for environment in request.environments:

@@ -150,8 +150,8 @@ def _first_wanted(file: IndexFile, data: bytes, end: int) -> tuple[int, bytes] |
     """The same from a part of the directory: from the first place whose entries fill the space up to ``end``."""
     first = data.find(b"PK\1\2")
     while 0 <= first < end:
-        found = _wanted(file, data, first, end)
-        if found is not None:
+        filled, found = _walk(file, data, first, end)
+        if filled:
             return found
         first = data.find(b"PK\1\2", first + 1)
     return None
@@ -159,11 +159,17 @@ def _first_wanted(file: IndexFile, data: bytes, end: int) -> tuple[int, bytes] |
 
 def _wanted(file: IndexFile, data: bytes, first: int, end: int) -> tuple[int, bytes] | None:
     """The entry for the wheel's METADATA among those from ``first``, which must fill the space up to ``end``."""
+    filled, found = _walk(file, data, first, end)
+    return found if filled else None
+
+
+def _walk(file: IndexFile, data: bytes, first: int, end: int) -> tuple[bool, tuple[int, bytes] | None]:
+    """Whether directory entries follow one another from ``first`` to exactly ``end``, and the one for METADATA."""
     found = None
     position = first
     while position < end:
         if data[position : position + 4] != b"PK\1\2" or position + 46 > end:
-            return None
+            return False, None
         name, extra, comment = _ENTRY_LENGTHS.unpack_from(data, position + 28)
         following = position + 46 + name + extra + comment
         if data.endswith(b".dist-info/METADATA", position + 46, position + 46 + name):
@@ -171,7 +177,7 @@ def _wanted(file: IndexFile, data: bytes, first: int, end: int) -> tuple[int, by
             if _is_own(file, stem):
                 found = position, data[position:following]
         position = following
-    return found if position == end else None
+    return position == end, found
 
 
 def _is_own(file: IndexFile, stem: str) -> bool:

@@ -90,7 +90,7 @@ def test_imports_point_down_only(layer: str, forbidden: tuple[str, ...]) -> None
 
 
 def test_core_touches_no_file_process_network_or_clock() -> None:
-    world = {"os", "pathlib", "subprocess", "socket", "httpx", "sqlite3", "shutil", "time", "tempfile", "threading"}
+    world = {"os", "pathlib", "subprocess", "socket", "aiohttp", "sqlite3", "shutil", "time", "tempfile", "threading"}
     found = {
         (name, other)
         for name in modules()

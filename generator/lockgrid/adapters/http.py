@@ -1,82 +1,118 @@
-"""HTTP with connection reuse, retries and errors that a person can read. The only user of httpx."""
+"""HTTP with connection reuse, retries and errors that a person can read. The only user of aiohttp.
+
+HTTP/1.1 over many connections: a lock from nothing asks some 900 small questions, and HTTP/2 in Python costs
+more time than it saves.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 from collections.abc import Mapping, Sequence
-from urllib.parse import unquote, urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
 
-import httpx
+import aiohttp
+import certifi
 
 from lockgrid.adapters.uvconfig import UvConfig, strip_credentials
 from lockgrid.errors import ToolError
 
-_CONCURRENT = 50
-_CONNECTIONS = 8
+_CONNECTIONS = 40
 _RETRIES = 3
+_REDIRECTS = 5
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _DEFAULT_TIMEOUT = 30.0
 # The whole answer, not only the pause between two bytes: a server that drips is a server that fails.
 _WHOLE_ANSWER = 4.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server said. ``url`` is where the answer came from, after redirects; header names are in lower case."""
+
+    status: int
+    url: str
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 class Http:
-    """An HTTP/2 client bound to one event loop. ``timeout`` is uv's ``UV_HTTP_TIMEOUT``, in seconds."""
+    """An HTTP client bound to one event loop. ``timeout`` is uv's ``UV_HTTP_TIMEOUT``, in seconds."""
 
     def __init__(self, config: UvConfig, environ: Mapping[str, str]) -> None:
         self.timeout = _timeout(environ)
         self._sources = config.indexes
-        self._gate = asyncio.Semaphore(_CONCURRENT)
-        self._client = httpx.AsyncClient(
-            http2=True,
-            follow_redirects=True,
-            max_redirects=5,
-            timeout=httpx.Timeout(self.timeout),
-            limits=httpx.Limits(max_connections=_CONNECTIONS),
-            verify=_certificates(config, environ),
+        self._gate = asyncio.Semaphore(_CONNECTIONS)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=_certificates(config, environ)),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.timeout, sock_read=self.timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "lockgrid"},
+            trust_env=True,  # proxies, as uv takes them from the environment
         )
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._client.aclose()
+        await self._session.close()
 
     async def get(
         self, url: str, *, headers: Mapping[str, str] | None = None, accept: Sequence[int] = (200,)
-    ) -> httpx.Response:
+    ) -> Answer:
         """Fetch ``url``; raises ``ToolError`` for any other status than ``accept``, after retries."""
         async with self._gate:
             for attempt in range(_RETRIES):
                 last = attempt == _RETRIES - 1
                 try:
                     async with asyncio.timeout(self.timeout * _WHOLE_ANSWER):
-                        response = await self._client.get(url, headers=dict(headers or {}), auth=self._auth(url))
-                except (httpx.TransportError, TimeoutError) as error:
+                        answer = await self._send(url, headers or {})
+                except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects) as error:
+                    raise ToolError(f"the request failed: {_words(error)}", where=strip_credentials(url)) from error
+                except (aiohttp.ClientError, TimeoutError, OSError) as error:
                     if last:
                         raise _unreachable(url, error) from error
-                except (httpx.InvalidURL, httpx.TooManyRedirects, httpx.UnsupportedProtocol) as error:
-                    raise ToolError(f"the request failed: {error}", where=strip_credentials(url)) from error
                 else:
-                    if response.status_code in accept:
-                        return response
-                    if last or response.status_code not in _TRANSIENT:
-                        raise _refused(url, response.status_code)
+                    if answer.status in accept:
+                        return answer
+                    if last or answer.status not in _TRANSIENT:
+                        raise _refused(url, answer.status)
                 await asyncio.sleep(0.2 * 3**attempt)
         raise AssertionError("unreachable")
 
-    def _auth(self, url: str) -> httpx.BasicAuth | httpx.Auth | None:
-        """The credentials of the index on the same host, never those of another."""
-        host = urlsplit(url).netloc.rpartition("@")[2]
+    async def _send(self, url: str, headers: Mapping[str, str]) -> Answer:
+        """One attempt, redirects followed; aiohttp takes no credentials along to another origin."""
+        known = self._credentials(url)
+        headers = {**headers, "Authorization": _basic(*known)} if known else headers
+        request = self._session.get(strip_credentials(url), headers=headers, max_redirects=_REDIRECTS)
+        async with request as response:
+            found = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(status=response.status, url=str(response.url), body=await response.read(), headers=found)
+
+    def _credentials(self, url: str) -> tuple[str, str] | None:
+        """User and password for a URL: its own, or those of the index on the same host, never those of another."""
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
         for source in self._sources:
-            parts = urlsplit(source.url)
-            if parts.netloc.rpartition("@")[2] != host:
+            index = urlsplit(source.url)
+            if index.netloc.rpartition("@")[2] != host:
                 continue
             if source.username or source.password:
-                return httpx.BasicAuth(source.username, source.password)
-            if parts.username or parts.password:
-                return httpx.BasicAuth(unquote(parts.username or ""), unquote(parts.password or ""))
+                return source.username, source.password
+            if own := _userinfo(index):
+                return own
+        return _userinfo(parts)
+
+
+def _userinfo(parts: SplitResult) -> tuple[str, str] | None:
+    if not (parts.username or parts.password):
         return None
+    return unquote(parts.username or ""), unquote(parts.password or "")
+
+
+def _basic(user: str, password: str) -> str:
+    """The header of RFC 7617, in UTF-8."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
 
 
 def _timeout(environ: Mapping[str, str]) -> float:
@@ -88,23 +124,34 @@ def _timeout(environ: Mapping[str, str]) -> float:
     return _DEFAULT_TIMEOUT
 
 
-def _certificates(config: UvConfig, environ: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """The certificates that uv would trust: ``SSL_CERT_FILE``, the system's, or the bundled ones."""
-    if file := environ.get("SSL_CERT_FILE"):
+def _certificates(config: UvConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
+    """The certificates that uv would trust: those of SSL_CERT_FILE and SSL_CERT_DIR, the system's, or certifi's."""
+    file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    if file or folder:
         try:
-            return ssl.create_default_context(cafile=file)
+            return ssl.create_default_context(cafile=file or None, capath=folder or None)
         except (OSError, ssl.SSLError) as error:
-            raise ToolError(f"SSL_CERT_FILE names {file}, which cannot be used: {error}") from error
+            name, value = ("SSL_CERT_FILE", file) if file else ("SSL_CERT_DIR", folder)
+            raise ToolError(f"{name} names {value}, which cannot be used: {error}") from error
     truthy = {"1", "true", "yes", "on"}
     chosen = [str(config.network.get(key, "")).lower() for key in ("native-tls", "system-certs")]
     chosen += [environ.get(key, "").lower() for key in ("UV_NATIVE_TLS", "UV_SYSTEM_CERTS")]
-    return ssl.create_default_context() if truthy & set(chosen) else True
+    return ssl.create_default_context(cafile=None if truthy & set(chosen) else certifi.where())
+
+
+def _words(error: BaseException) -> str:
+    """An error of aiohttp as a phrase."""
+    if isinstance(error, aiohttp.TooManyRedirects):
+        return f"more than {_REDIRECTS} redirects"
+    if isinstance(error, aiohttp.NonHttpUrlClientError):
+        return f"{error} is not an http or https URL"
+    if isinstance(error, aiohttp.ClientResponseError):  # its text repeats the URL, credentials and all
+        return error.message
+    return str(error) or type(error).__name__
 
 
 def _unreachable(url: str, error: BaseException) -> ToolError:
-    reason = str(error) or type(error).__name__
-    if isinstance(error, TimeoutError | httpx.TimeoutException):
-        reason = "no answer in time"
+    reason = "no answer in time" if isinstance(error, TimeoutError) else _words(error)
     return ToolError(
         f"the index cannot be reached: {strip_credentials(reason)}",
         where=strip_credentials(url),

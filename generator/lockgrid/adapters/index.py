@@ -107,9 +107,9 @@ class Index:
     async def _page_at(self, http: Http, source: IndexSource, name: str) -> Page:
         url = f"{source.url}/{name}/"  # PEP 503
         response = await http.get(url, headers={"Accept": pages.ACCEPT}, accept=(200, 404))
-        if response.status_code == 404:
+        if response.status == 404:
             return Page(name=name, missing=True)
-        return pages.parse_page(name, str(response.url), response.headers.get("content-type", ""), response.content)
+        return pages.parse_page(name, response.url, response.headers.get("content-type", ""), response.body)
 
     def metadata(self, files: Iterable[IndexFile], advance: Advance = _silent) -> dict[str, DistMetadata]:
         """The METADATA of wheels, by the sha256 of each. Cached for ever: a hash never means other bytes.
@@ -131,7 +131,7 @@ class Index:
     async def _metadata(self, http: Http, file: IndexFile) -> DistMetadata:
         if file.metadata_sha256:
             response = await http.get(f"{file.url}.metadata")
-            data = wheel.check_metadata_hash(file, response.content)
+            data = wheel.check_metadata_hash(file, response.body)
         else:
             data = await wheel.read_metadata(file, lambda start, end: self._range(http, file.url, start, end))
         return wheel.parse_metadata(file, data)
@@ -140,23 +140,23 @@ class Index:
         """``[start, end)`` of a file or its last ``-start`` bytes: where they begin, they, and the file's size."""
         if start == 0 and end is None:
             response = await http.get(url)
-            return 0, response.content, len(response.content)
+            return 0, response.body, len(response.body)
         span = f"bytes={start}" if start < 0 else f"bytes={start}-{'' if end is None else end - 1}"
         response = await http.get(url, headers={"Range": span, "Accept-Encoding": "identity"}, accept=(200, 206, 416))
-        if response.status_code == 416:  # shorter than the tail that was asked for
+        if response.status == 416:  # shorter than the tail that was asked for
             return await self._range(http, url, 0, None)
-        if response.status_code == 200:
-            return 0, response.content, len(response.content)
+        if response.status == 200:
+            return 0, response.body, len(response.body)
         match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
-        if match is None or int(match[2]) - int(match[1]) + 1 != len(response.content):
+        if match is None or int(match[2]) - int(match[1]) + 1 != len(response.body):
             raise ToolError("the index answered a range request with a wrong range", where=url.rpartition("/")[2])
-        return int(match[1]), response.content, int(match[3])
+        return int(match[1]), response.body, int(match[3])
 
     def download(self, file: IndexFile) -> bytes:
         """A whole file, checked against its sha256."""
         response = self._run(lambda http: http.get(file.url))
-        wheel.check_hash(file, response.content)
-        return response.content
+        wheel.check_hash(file, response.body)
+        return response.body
 
 
 async def _gather(jobs: list[Awaitable[T]], advance: Advance) -> list[T]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-import httpx
 import pytest
 
 from lockgrid.adapters import http as module
 from lockgrid.adapters.cache import Cache
+from lockgrid.adapters.http import Answer, Http
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
 from lockgrid.errors import HashMismatchError, ToolError
@@ -31,14 +31,16 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.cache = Cache(folder)
         self.now = 1000.0
-        self.answers: dict[str, httpx.Response | bytes] = {}
+        self.answers: dict[str, Answer | bytes] = {}
         self.asked: list[str] = []
         self.ranges = True
 
     def page(self, index: str, name: str, *filenames: str) -> None:
         files = [{"filename": f, "url": f, "hashes": {"sha256": "00"}} for f in filenames]
         body = json.dumps({"meta": {"api-version": "1.1"}, "files": files}).encode()
-        self.answers[f"{index}/{name}/"] = httpx.Response(200, content=body, headers={"content-type": JSON})
+        self.answers[f"{index}/{name}/"] = Answer(
+            status=200, url=f"{index}/{name}/", body=body, headers={"content-type": JSON}
+        )
 
     def file(self, built: Built, **more: object) -> IndexFile:
         url = f"https://files.example/{built.filename}"
@@ -46,22 +48,22 @@ class World:
         file = IndexFile(filename=built.filename, url=url, sha256=built.sha256, size=len(built.data))
         return replace(file, **more)  # type: ignore[arg-type]
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        url = str(request.url)
+    async def send(self, url: str, headers: Mapping[str, str]) -> Answer:
+        """Stands in for ``Http._send``."""
         self.asked.append(url)
-        found = self.answers.get(url, httpx.Response(404))
-        if isinstance(found, httpx.Response):
-            return httpx.Response(found.status_code, content=found.content, headers=found.headers)
-        wanted = request.headers.get("range", "").removeprefix("bytes=")
+        found = self.answers.get(url, Answer(status=404, url=url))
+        if isinstance(found, Answer):
+            return found
+        wanted = headers.get("Range", "").removeprefix("bytes=")
         if not wanted or not self.ranges:
-            return httpx.Response(200, content=found)
+            return Answer(status=200, url=url, body=found)
         start, _, end = wanted.partition("-")
         if not start and int(end) > len(found):
-            return httpx.Response(416)
+            return Answer(status=416, url=url)
         first = int(start) if start else len(found) - int(end)
         chunk = found[first : int(end) + 1 if start and end else None]
         span = f"bytes {first}-{first + len(chunk) - 1}/{len(found)}"
-        return httpx.Response(206, content=chunk, headers={"content-range": span})
+        return Answer(status=206, url=url, body=chunk, headers={"content-range": span})
 
     def index(self, *urls: str, explicit: Sequence[str] = ()) -> Index:
         sources = [IndexSource(url=url, explicit=url in explicit) for url in urls]
@@ -71,14 +73,9 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World(tmp_path)
-    client = httpx.AsyncClient
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-    def offline(**_options: object) -> httpx.AsyncClient:
-        return client(transport=httpx.MockTransport(made.answer), verify=trust)
-
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the real certificates takes its time
     monkeypatch.setattr(module, "_certificates", lambda _config, _environ: trust)
-    monkeypatch.setattr(httpx, "AsyncClient", offline)
+    monkeypatch.setattr(Http, "_send", lambda _http, url, headers: made.send(url, headers))
     yield made
     made.cache.close()
 
@@ -120,7 +117,7 @@ def test_the_page_of_another_list_of_indexes_is_another_page(world: World) -> No
 
 
 def test_an_index_that_fails_is_not_one_that_has_no_such_project(world: World) -> None:
-    world.answers[f"{FIRST}/a/"] = httpx.Response(403)
+    world.answers[f"{FIRST}/a/"] = Answer(status=403, url=f"{FIRST}/a/")
     world.page(SECOND, "a", "a-1.0.tar.gz")
     with world.index(FIRST, SECOND) as index, pytest.raises(ToolError, match="status 403"):
         index.pages(["a", "b"])
@@ -156,7 +153,7 @@ def test_metadata_is_read_out_of_a_wheel_once_and_for_ever(
 
 def test_a_wrong_range_is_a_tool_error(world: World) -> None:
     file = world.file(wheel("a", "1.0", files=BIG))
-    world.answers[file.url] = httpx.Response(206, content=b"x", headers={"content-range": "bytes 0-9/100"})
+    world.answers[file.url] = Answer(status=206, url=file.url, body=b"x", headers={"content-range": "bytes 0-9/100"})
     with world.index(SECOND) as index, pytest.raises(ToolError, match="wrong range"):
         index.metadata([file])
 

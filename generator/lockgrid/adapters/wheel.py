@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -37,6 +38,8 @@ _DIRECTORY_STEP = 160 * 1024
 _END = struct.Struct("<4s4H2LH")
 # APPNOTE 4.3.12: the lengths of name, extra field and comment.
 _ENTRY_LENGTHS = struct.Struct("<3H")
+# Core metadata ends where the description begins, which is most of the file and of no use here.
+_HEADERS_END = re.compile(rb"\r?\n\r?\n")
 _BROKEN = "the file is broken on the index; require another version"
 
 #: Fetches ``[start, end)`` of a file and answers with the bytes, and with the offset at which they begin:
@@ -248,7 +251,7 @@ def check_metadata_hash(file: IndexFile, data: bytes) -> bytes:
 
 def parse_metadata(file: IndexFile, data: bytes) -> DistMetadata:
     """What the closure proof needs of METADATA or PKG-INFO; the name and version must be the file's own."""
-    raw, _ = parse_email(data)
+    raw, _ = parse_email(_HEADERS_END.split(data, maxsplit=1)[0])
     if file.is_wheel:
         name, version = parse_wheel_filename(file.filename)[:2]
     else:

@@ -282,6 +282,12 @@ def test_pkg_info_of_a_sdist_is_parsed_too() -> None:
     assert parse_metadata(file, b"Metadata-Version: 2.4\nName: Foo-Bar\nVersion: 1.0.0\n").version == "1.0"
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_description_is_no_header(end: bytes) -> None:
+    lines = [b"Metadata-Version: 2.4", b"Name: a", b"Version: 1.0", b"Requires-Dist: b", b"", b"Requires-Dist: c"]
+    assert parse_metadata(listed(b""), end.join([*lines, b"", b"Requires-Dist: d"])).requires_dist == ("b",)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

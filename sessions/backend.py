@@ -1,0 +1,133 @@
+"""A backend's session: choose its cell, prepare its venv, run its flow, report."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sessions.arguments import Arguments
+from sessions.cell import Cell, Grid
+from sessions.failure import Failure
+from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe
+from sessions.spec import read_platform, read_spec
+from sessions.venv import Venv
+
+FLOWS = ROOT / "tests" / "flows"
+# Raised when a key of the report changes its meaning.
+_REPORT_SCHEMA = 1
+
+
+def backends() -> dict[str, str]:
+    """Every environment that has a flow, with its summary: ``tests/flows/test_<environment>.py``."""
+    found = {}
+    for file in sorted((ROOT / "envs").glob("*.toml")):
+        if (FLOWS / f"test_{file.stem}.py").is_file():
+            try:
+                found[file.stem] = read_spec(ROOT, file.stem).summary
+            except Failure as failure:  # told when the session runs, not whenever nox lists its sessions
+                found[file.stem] = failure.message
+    return found
+
+
+def run_backend(environment: str, arguments: Arguments) -> None:
+    """Run one backend's flow, or with ``--upstream`` the tests that upstream ships. Raises ``Failure``."""
+    began = time.perf_counter()
+    about: dict[str, Any] = {"schema": _REPORT_SCHEMA, "environment": environment, "status": "failed"}
+    about["kind"] = "upstream" if arguments.upstream else "flow"
+    about["target"] = {"platform": host_platform(), "python": arguments.python}
+    about |= {"lock": None, "stage": None, "message": None, "cases": []}
+    try:
+        cell = _cell(environment, arguments)
+        about["target"]["python"] = cell.python
+        about["lock"] = cell.digest
+        venv = Venv(cell)
+        about["venv"] = "kept" if venv.prepare(read_spec(ROOT, environment)) else "built"
+        _say(f"{cell}: {len(cell.pins)} pins, venv {about['venv']}")
+        about |= _run_tests(venv, arguments)
+        about["status"] = "passed"
+    except Failure as failure:
+        about |= {"stage": failure.stage, "message": failure.message, **failure.result}
+        raise
+    finally:
+        about["seconds"] = round(time.perf_counter() - began, 3)
+        if arguments.report:
+            _write(Path(arguments.report), about)
+
+
+def run_backends(environments: Sequence[str], arguments: Arguments) -> None:
+    """Run several, one after the other, whatever becomes of the first; ``--report`` is a folder then."""
+    failures = []
+    for environment in environments:
+        report = str(Path(arguments.report) / f"{environment}.json") if arguments.report else None
+        own = Arguments(arguments.python, report, arguments.require_all, arguments.upstream, arguments.pytest)
+        try:
+            run_backend(environment, own)
+            _say(f"{environment}: passed")
+        except Failure as failure:
+            failures.append(environment)
+            _say(f"{environment}: FAILED: {failure.message}")
+    if failures:
+        passed = ", ".join(e for e in environments if e not in failures) or "none"
+        raise Failure("flow", f"failed: {', '.join(failures)}; passed: {passed}")
+
+
+def _cell(environment: str, arguments: Arguments) -> Cell:
+    platform = host_platform()
+    cell = Grid(ROOT, platform).choose(environment, arguments.python, RUNNING, probe)
+    if too_old := below_floor(read_platform(ROOT, platform)):
+        raise Failure("grid", f"{environment} cannot run here: {too_old}")
+    return cell
+
+
+def _run_tests(venv: Venv, arguments: Arguments) -> dict[str, Any]:
+    """Run pytest in the venv; what its report says. Raises ``Failure`` when a test fails."""
+    with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
+        result = Path(folder) / "result.json"
+        command = [venv.python, *_tests(venv.cell.environment, arguments), "--report", str(result)]
+        if arguments.require_all:
+            command.append("--require-all")
+        code = subprocess.run([*command, *arguments.pytest], cwd=ROOT, env=venv.env, check=False).returncode
+        told = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
+    if code:
+        raise Failure("flow", _why(code, told), told)
+    return dict(told)
+
+
+def _tests(environment: str, arguments: Arguments) -> list[str]:
+    if arguments.upstream:
+        return [str(FLOWS / "upstream.py"), environment]
+    settings = ["-c", str(FLOWS / "pytest.ini"), "--rootdir", str(ROOT)]
+    return ["-m", "pytest", *settings, str(FLOWS / f"test_{environment}.py")]
+
+
+def _why(code: int, told: dict[str, Any]) -> str:
+    failed = [case["case"] for case in told.get("cases", ()) if case["outcome"] in ("failed", "error", "xpassed")]
+    if failed:
+        more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
+        return f"{len(failed)} of {len(told['cases'])} cases failed: {', '.join(failed[:5])}{more}"
+    if not told:
+        return f"pytest ended with exit code {code} before it could report: a crash, or wrong arguments"
+    return "pytest collected no test" if code == 5 else f"pytest ended with exit code {code}"
+
+
+def _write(path: Path, about: dict[str, Any]) -> None:
+    """The report, in whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise Failure("arguments", f"--report {path} cannot be written: {error}") from error
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,167 @@
+"""The venv of a cell: built from the lockfile by hash, checked from the inside, kept while both stay the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sessions.cell import Cell
+from sessions.failure import Failure
+from sessions.isolation import differences, unmet
+from sessions.machine import ROOT, UV, clean_env
+from sessions.spec import Spec
+
+_INSIDE = Path(__file__).with_name("inside.py")
+_WINDOWS = os.name == "nt"
+# What was checked of a venv, and with which lock: written when all of it has passed.
+_STAMP = "lockgrid-checked.json"
+
+
+class Venv:
+    """``.nox/<environment>-<python>``."""
+
+    def __init__(self, cell: Cell, root: Path = ROOT) -> None:
+        self.cell = cell
+        self.folder = root / ".nox" / f"{cell.environment}-{cell.python}"
+        self.binaries = self.folder / ("Scripts" if _WINDOWS else "bin")
+        self.python = str(self.binaries / ("python.exe" if _WINDOWS else "python"))
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment for what runs in the venv."""
+        path = os.pathsep.join([str(self.binaries), os.environ.get("PATH", "")])
+        return clean_env() | {"PATH": path, "VIRTUAL_ENV": str(self.folder)}
+
+    def prepare(self, spec: Spec) -> bool:
+        """Make the venv what the lock says and check it; True when it already was, and nothing was done.
+
+        Raises ``Failure`` of the stages install, isolation, closure and smoke.
+        """
+        if self._is_checked(spec):
+            return True
+        (self.folder / _STAMP).unlink(missing_ok=True)
+        self._create()
+        self._install()
+        seen = self._see()
+        lock = f"locks/{self.cell.lockfile.parent.name}/{self.cell.lockfile.name}"
+        if problems := differences(self.cell.pins, seen, self.folder):
+            raise Failure("isolation", f"the venv of {self.cell} is not what {lock} says: {'; '.join(problems)}")
+        if problems := unmet(spec.requires, spec.overridden, seen["distributions"], seen["python"].split()[0]):
+            raise Failure("closure", f"{lock} does not hold what {self.cell} needs: {'; '.join(problems)}")
+        self._smoke(spec, lock)
+        stamp = json.dumps(self._stamp(spec, seen))
+        (self.folder / _STAMP).write_text(stamp, encoding="utf-8")
+        return False
+
+    # -- what is there ---------------------------------------------------------------------------------
+
+    def _is_checked(self, spec: Spec) -> bool:
+        """Whether the venv passed every check with this lock, and still holds exactly the pins."""
+        try:
+            stamp = json.loads((self.folder / _STAMP).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        try:
+            seen = self._see()
+        except Failure:
+            return False
+        return bool(stamp == self._stamp(spec, seen)) and not differences(self.cell.pins, seen, self.folder)
+
+    def _stamp(self, spec: Spec, seen: dict[str, Any]) -> dict[str, Any]:
+        asked = json.dumps([spec.imports, spec.commands, spec.requires, sorted(spec.overridden)])
+        own = sha256(asked.encode() + _INSIDE.read_bytes()).hexdigest()
+        return {"lock": self.cell.digest, "python": seen["python"], "smoke": own}
+
+    def _see(self) -> dict[str, Any]:
+        answer: dict[str, Any] = self._ask("see")
+        return answer
+
+    def _ask(self, question: str, names: Sequence[str] = (), stage: str = "install") -> Any:
+        """What ``inside.py`` answers."""
+        with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
+            out = Path(folder) / "answer.json"
+            command = [self.python, str(_INSIDE), question, str(out), *names]
+            try:
+                done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise Failure(stage, f"the venv's Python does not start: {error}") from error
+            if done.returncode or not out.is_file():
+                said = (done.stderr or done.stdout).strip()[-2000:]
+                what = " ".join([question, *names])
+                raise Failure(stage, f"{self.cell}: `{what}` ended Python with exit code {done.returncode}\n{said}")
+            return json.loads(out.read_text(encoding="utf-8"))
+
+    # -- making it -------------------------------------------------------------------------------------
+
+    def _create(self) -> None:
+        if Path(self.python).is_file():
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        command = [*UV, "venv", "--quiet", "--no-project", "--python", self.cell.interpreter, str(self.folder)]
+        self._uv(command, "the venv cannot be made")
+
+    def _install(self) -> None:
+        hashes = ["--require-hashes", "--build-constraints", str(self.cell.build), "--require-build-hashes"]
+        command = [*UV, "pip", "sync", "--quiet", "--compile-bytecode", "--python", self.python, *hashes]
+        name = f"locks/{self.cell.lockfile.parent.name}/{self.cell.lockfile.name}"
+        self._uv([*command, str(self.cell.lockfile)], f"{name} cannot be installed for {self.cell}")
+
+    def _uv(self, command: Sequence[str], failed: str) -> None:
+        done = subprocess.run(command, env=clean_env(), cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            hint = ""
+            if "hash mismatch" in done.stderr.lower():
+                hint = "\na hash in the lock is not that of the file which the index serves: compare the lock with "
+                hint += "version control; if it was not touched, somebody changed the file"
+            raise Failure("install", f"{failed}:\n{done.stderr.strip()}{hint}")
+        sys.stderr.write(done.stderr)
+
+    # -- [smoke] ---------------------------------------------------------------------------------------
+
+    def _smoke(self, spec: Spec, lock: str) -> None:
+        problems = []
+        for module, failed in (self._ask("import", spec.imports, "smoke") if spec.imports else {}).items():
+            if failed is not None:
+                sys.stderr.write(failed["trace"])
+                problems.append(f"`import {module}` failed: {failed['error']} ({_who(failed, lock)})")
+        for command in spec.commands:
+            if said := self._command_fails(command):
+                pin = self._ask("command", [command[0]])[command[0]]
+                by = f"it is {pin} that installs it" if pin else f"no pin of {lock} installs a command {command[0]}"
+                problems.append(f"`{' '.join(command)}` failed: {said} ({by})")
+        if problems:
+            raise Failure("smoke", f"[smoke] of {self.cell}: {'; '.join(problems)}")
+
+    def _command_fails(self, command: Sequence[str]) -> str:
+        """What a smoke command said, empty when it exits with 0."""
+        found = shutil.which(command[0], path=str(self.binaries))
+        if found is None:
+            return "there is no such command in the venv"
+        try:
+            done = subprocess.run(
+                [found, *command[1:]], env=self.env, capture_output=True, text=True, timeout=300, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        if done.returncode == 0:
+            return ""
+        return f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-1000:]}"
+
+
+def _who(failed: dict[str, Any], lock: str) -> str:
+    """Who should have provided what is missing."""
+    provider = failed["provider"]
+    missing = failed["missing"]
+    if missing is None:
+        return f"it is {provider['pin']} that installs it" if provider else f"no pin of {lock} installs it"
+    if provider is None:
+        return f"no pin of {lock} installs a module {missing.partition('.')[0]}"
+    return f"{provider['pin']} should have it: it installs {provider['provides']}, and no {missing}"

@@ -46,7 +46,7 @@ def run_backend(environment: str, arguments: Arguments) -> None:
     try:
         cell = _cell(environment, arguments)
         about["target"]["python"] = cell.python
-        about["lock"] = cell.digest
+        about["lock"] = cell.digests[0]
         venv = Venv(cell)
         about["venv"] = "kept" if venv.prepare(read_spec(ROOT, environment)) else "built"
         _say(f"{cell}: {len(cell.pins)} pins, venv {about['venv']}")

@@ -21,7 +21,7 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)\s*(?:;([^\\]*))?\\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A proven cell of this machine. ``digest`` is that of its lockfile and of ``locks/build.txt``."""
+    """A proven cell of this machine. ``digests`` are those of its lockfile and of ``build.txt``, as in the grid."""
 
     environment: str
     platform: str
@@ -30,7 +30,7 @@ class Cell:
     lockfile: Path
     build: Path
     pins: Mapping[str, str]
-    digest: str
+    digests: tuple[str, str]
 
     def __str__(self) -> str:
         """The cell in words."""
@@ -111,7 +111,7 @@ class Grid:
             lockfile=lockfile,
             build=build,
             pins=dict(read_pins(texts[0], python)),
-            digest=_digest("\n".join(texts)),
+            digests=(_digest(texts[0]), _digest(texts[1])),
         )
 
     def _text(self, path: Path) -> str:

@@ -55,7 +55,8 @@ def unmet(
     full version.
     """
     minor = ".".join(python.split(".")[:2])
-    markers: dict[str, str] = {**dict(default_environment()), "python_version": minor, "python_full_version": python}
+    markers = {k: str(v) for k, v in default_environment().items()}
+    markers |= {"python_version": minor, "python_full_version": python}
     installed = {canonicalize_name(d["name"]): d for d in distributions}
     names = {canonicalize_name(name) for name in overridden}
     problems: dict[str, None] = {}

@@ -78,7 +78,7 @@ class Venv:
     def _stamp(self, spec: Spec, seen: dict[str, Any]) -> dict[str, Any]:
         asked = json.dumps([spec.imports, spec.commands, spec.requires, sorted(spec.overridden)])
         own = sha256(asked.encode() + _INSIDE.read_bytes()).hexdigest()
-        return {"lock": self.cell.digest, "python": seen["python"], "smoke": own}
+        return {"lock": list(self.cell.digests), "python": seen["python"], "smoke": own}
 
     def _see(self) -> dict[str, Any]:
         answer: dict[str, Any] = self._ask("see")

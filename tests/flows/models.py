@@ -100,6 +100,25 @@ class ConvNet(nn.Module):
         return y
 
 
+class Attention(nn.Module):
+    """One head of self-attention behind a layer norm, with a residual add."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(32)
+        self.query = nn.Linear(32, 32)
+        self.key = nn.Linear(32, 32)
+        self.value = nn.Linear(32, 32)
+        self.out = nn.Linear(32, 32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, tokens, 32) to the same shape."""
+        y = self.norm(x)
+        scores = torch.matmul(self.query(y), self.key(y).transpose(1, 2)) * 32**-0.5
+        y = torch.matmul(torch.softmax(scores, dim=-1), self.value(y))
+        return x + self.out(y)
+
+
 MODELS: tuple[Model, ...] = (
     # TOSA 1.0 has no fully connected layer: ExecuTorch writes a linear one as a 1x1 convolution.
     Model("mlp", Mlp, ((8, 32),), frozenset({"CONV2D"})),
@@ -109,4 +128,5 @@ MODELS: tuple[Model, ...] = (
         ((4, 3, 16, 16),),
         frozenset({"CONV2D", "DEPTHWISE_CONV2D", "ADD", "MAX_POOL2D", "AVG_POOL2D"}),
     ),
+    Model("attn", Attention, ((2, 12, 32),), frozenset({"MATMUL", "REDUCE_SUM", "ADD", "CONV2D"})),
 )

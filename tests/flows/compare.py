@@ -72,15 +72,15 @@ def assert_within_steps(found: Distance, limit: int) -> None:
     assert found.steps <= limit + _STEP_SLACK, f"{found.steps:.2f} steps of {found.step:.4g}, limit {limit}"
 
 
-def assert_agrees(found: Distance) -> None:
+def assert_agrees(found: Distance, int_limit: int = INT_LIMIT) -> None:
     """The one judgement, of the tests and of their negative controls: within the limit."""
     if found.step is None:
         assert_close(found, FP_LIMIT)
     else:
-        assert_within_steps(found, INT_LIMIT)
+        assert_within_steps(found, int_limit)
 
 
-def describe(found: Distance, to_eager: Distance) -> str:
+def describe(found: Distance, to_eager: Distance, int_limit: int = INT_LIMIT) -> str:
     """The figures of a comparison in words; `to_eager` is the same output against eager PyTorch.
 
     "q-dq" is torch's own quantize-dequantize graph.
@@ -89,5 +89,5 @@ def describe(found: Distance, to_eager: Distance) -> str:
         return f"max abs error {found.error:.1e} to eager (limit {FP_LIMIT:.0e})"
     return (
         f"max abs error {found.error:.1e} to q-dq = {found.steps:.0f} steps of {found.step:.4f} "
-        f"(limit {INT_LIMIT}), {to_eager.error:.1e} to eager"
+        f"(limit {int_limit}), {to_eager.error:.1e} to eager"
     )

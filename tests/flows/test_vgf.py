@@ -9,10 +9,13 @@ of time is tested all the same, and the execution is reported as not run: skippe
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import NoReturn, Protocol
 
 import pytest
 import torch
@@ -59,10 +62,13 @@ def lower_to_pte(model: Model, profile: str) -> Lowered:
 
 @pytest.fixture(scope="module")
 def _converter() -> None:
+    message = ""
     try:
         vgf_payload.require_converter()
     except vgf_payload.ConverterError as error:
-        pytest.fail(str(error), pytrace=False)
+        message = str(error)
+    if message:  # outside the except, else pytest prints it twice
+        pytest.fail(message, pytrace=False)
 
 
 @pytest.fixture(
@@ -76,34 +82,47 @@ def lowered(request: pytest.FixtureRequest, _converter: None) -> Lowered:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Vulkan | NotHereError:
+def machine() -> Iterator[Vulkan | NotHereError]:
     """What this machine executes with, or why it cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield vulkan_or_why_not(Path(folder))
+
+
+def vulkan_or_why_not(folder: Path) -> Vulkan | NotHereError:
+    """The error as a value: it decides on many tests."""
     try:
-        return vulkan_setup.find(tmp_path_factory.mktemp("vulkan"))
+        return vulkan_setup.find(folder)
     except NotHereError as error:
         return error
 
 
-def required(config: pytest.Config) -> bool:
+class Options(Protocol):
+    """What is asked of pytest's configuration."""
+
+    def getoption(self, name: str, default: object) -> object: ...
+
+
+def required(config: Options) -> bool:
     """Whether a flow that cannot be executed here is a failure."""
     asked = bool(config.getoption("--require-all", default=False))
     return asked or os.environ.get("LOCKGRID_FLOWS_REQUIRE_ALL", "") not in ("", "0")
 
 
-def not_run(error: NotHereError, config: pytest.Config) -> None:
-    """End a test that cannot be run here: failed where everything is required, else skipped."""
-    message = f"vgf execution NOT RUN: {error}"
+def not_run(error: NotHereError, config: Options, *, brief: bool = False) -> NoReturn:
+    """End a test that cannot be run here: failed where everything is required, else skipped.
+
+    `brief` leaves out what to do about it: once is enough in a report.
+    """
     if required(config):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
+        pytest.fail(f"vgf execution NOT RUN: {error}", pytrace=False)
+    pytest.skip(f"vgf execution NOT RUN: {error.lack if brief else error}")
 
 
 @pytest.fixture
 def vulkan(machine: Vulkan | NotHereError, request: pytest.FixtureRequest) -> Vulkan:
     """Vulkan on the CPU; without it the test is not run."""
     if isinstance(machine, NotHereError):
-        not_run(machine, request.config)
-    assert isinstance(machine, Vulkan)
+        not_run(machine, request.config, brief=True)
     return machine
 
 
@@ -178,10 +197,40 @@ def test_the_wrong_layer_order_is_named(lowered: Lowered, vulkan: Vulkan) -> Non
         lowered.case.output(execute, lowered.payload)
 
 
-def test_half_a_payload_is_an_error_and_no_crash(lowered: Lowered, vulkan: Vulkan) -> None:
+def test_half_a_payload_is_an_error(lowered: Lowered, vulkan: Vulkan) -> None:
     half = lowered.payload[: len(lowered.payload) // 2]
-    with pytest.raises(RunError):
+    with pytest.raises(RunError, match="vgf_dump ended with exit code"):
         lowered.case.output(partial(vgf_payload.execute, vulkan=vulkan), half)
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "outcome"),
+    [
+        (False, "", pytest.skip.Exception),
+        (False, "0", pytest.skip.Exception),
+        (False, "1", pytest.fail.Exception),
+        (True, "", pytest.fail.Exception),
+    ],
+)
+def test_what_cannot_be_run_here_is_skipped_or_where_required_failed(
+    monkeypatch: pytest.MonkeyPatch, option: bool, variable: str, outcome: type[BaseException]
+) -> None:
+    class Config:
+        """Answers the one question."""
+
+        def getoption(self, name: str, default: object) -> object:
+            return option if name == "--require-all" else default
+
+    monkeypatch.setenv("LOCKGRID_FLOWS_REQUIRE_ALL", variable)
+    with pytest.raises(outcome, match="NOT RUN: no driver: install one"):
+        not_run(NotHereError("no driver", "install one"), Config())
+
+
+def test_a_converter_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("MODEL_CONVERTER_PATH", raising=False)
+    with pytest.raises(vgf_payload.ConverterError, match=r"model-converter on PATH.*put .* on PATH"):
+        vgf_payload.require_converter()
 
 
 @dataclass(frozen=True)

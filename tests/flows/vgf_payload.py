@@ -53,7 +53,9 @@ def require_converter() -> None:
     # Where a venv keeps its commands. Not resolved: the interpreter there is a link to another folder.
     own = Path(sys.executable).parent / "model-converter"
     hint = f"put {own.parent} on PATH" if own.is_file() else "install from the lockfile"
-    raise ConverterError(f"{check.detail} {hint}, as `nox -s vgf` does, or name the program in MODEL_CONVERTER_PATH")
+    raise ConverterError(
+        f"{check.detail.rstrip('.')}: {hint}, as `nox -s vgf` does, or name the program in MODEL_CONVERTER_PATH"
+    )
 
 
 def to_pte(program: ExportedProgram) -> bytes:
@@ -103,17 +105,6 @@ def execute(payload: bytes, inputs: Sequence[Tensor], vulkan: Vulkan) -> list[Te
         if "Type: Cpu" not in printed:
             raise RunError(f"scenario-runner did not run on the CPU:\n{printed[-2000:]}")
         return [torch.from_numpy(np.load(folder / output)) for output in outputs]
-
-
-def device(payload: bytes, inputs: Sequence[Tensor], vulkan: Vulkan) -> str:
-    """The name of the device that a payload is set up for, as the scenario runner prints it; nothing is executed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _write_scenario(payload, inputs, folder)
-        runner = _tool("scenario_runner", "scenario-runner")
-        printed = vulkan.run([runner, "--scenario", "scenario.json", "--dry-run"], folder)
-    (line, *_) = [line for line in printed.splitlines() if "Device: " in line]
-    return line.partition("Device: ")[2].partition(", Type:")[0]
 
 
 def _write_scenario(payload: bytes, inputs: Sequence[Tensor], folder: Path) -> list[str]:

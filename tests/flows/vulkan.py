@@ -46,7 +46,11 @@ _MEANINGS = (
 
 
 class NotHereError(Exception):
-    """This machine cannot execute a payload: what is missing, and what to install."""
+    """This machine cannot execute a payload: what it lacks, and what to do about it."""
+
+    def __init__(self, lack: str, remedy: str = PACKAGES) -> None:
+        super().__init__(f"{lack}: {remedy}")
+        self.lack = lack
 
 
 class RunError(Exception):
@@ -72,7 +76,7 @@ def find_driver(environ: Mapping[str, str], root: Path = Path("/"), machine: str
         else:
             found.append(manifest)
     if not found:
-        raise NotHereError(f"no CPU driver for Vulkan ({'; '.join(faults) or 'no manifest of lavapipe'}): {PACKAGES}")
+        raise NotHereError(f"no CPU driver for Vulkan ({'; '.join(faults) or 'no manifest of lavapipe'})")
     # Of equals the one that says in its name for which machine it is, else the first.
     return next((manifest for manifest in found if machine in manifest.name), found[0])
 
@@ -83,7 +87,7 @@ def require_loader(library: str = LOADER) -> None:
     tried = subprocess.run([sys.executable, "-c", code, library], capture_output=True, text=True, check=False)
     if tried.returncode:
         last = tried.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise NotHereError(f"no Vulkan loader ({last[0]}): {PACKAGES}")
+        raise NotHereError(f"no Vulkan loader ({last[0]})")
 
 
 def write_layers(folder: Path) -> list[Path]:
@@ -93,16 +97,17 @@ def write_layers(folder: Path) -> list[Path]:
     copies name it by its absolute path.
     """
     spec = find_spec("emulation_layer")
-    if spec is None or spec.origin is None:
-        raise NotHereError("ai-ml-emulation-layer-for-vulkan is not installed in this venv: install from the lockfile")
+    assert spec is not None, "ai-ml-emulation-layer-for-vulkan is not in this venv: install from the lockfile"
+    assert spec.origin is not None
     deployed = Path(spec.origin).resolve().parent / "deploy"
     folders = []
     for name in LAYERS:
         manifest = deployed / "share" / "vulkan" / "explicit_layer.d" / f"VkLayer_{name}.json"
         data = json.loads(manifest.read_text(encoding="utf-8"))
         file = Path(data["layer"]["library_path"]).name
-        libraries = [deployed / place / file for place in ("lib64", "lib")]
-        data["layer"]["library_path"] = str(next(path for path in libraries if path.is_file()))
+        libraries = [path for path in (deployed / "lib64" / file, deployed / "lib" / file) if path.is_file()]
+        assert libraries, f"{manifest} names {file}, which is not in {deployed}"
+        data["layer"]["library_path"] = str(libraries[0])
         target = folder / name.lower()
         target.mkdir(parents=True)
         (target / manifest.name).write_text(json.dumps(data), encoding="utf-8")
@@ -134,7 +139,7 @@ class Vulkan:
         """The same with the layers in the wrong order."""
         return Vulkan(self.driver, self.layers[::-1], self.cache)
 
-    def run(self, command: Sequence[str | Path], folder: Path, timeout: float = 120.0) -> str:
+    def run(self, command: Sequence[str | Path], folder: Path, timeout: float = 300.0) -> str:
         """What a program prints, run in `folder` for at most `timeout` seconds; RunError when it fails."""
         return run(command, folder, self.environment(os.environ), timeout)
 
@@ -143,8 +148,8 @@ def find(folder: Path) -> Vulkan:
     """What this machine has, with the layers' manifests written below `folder`; NotHereError where it lacks some."""
     if sys.platform != "linux":
         raise NotHereError(
-            "lavapipe is looked for on Linux only: on macOS and Windows no package is known that this flow was run "
-            "with; use a Linux machine or container"
+            "Vulkan on the CPU is set up on Linux only",
+            "for macOS and Windows no packages are known that this flow ran with; use a Linux machine or container",
         )
     require_loader()
     driver = find_driver(os.environ)

@@ -1,11 +1,10 @@
-"""VGF payloads: take them from a .pte, look inside, damage, execute.
+"""VGF payloads: look inside, damage, execute.
 
 Needs ai-ml-sdk-model-converter, ai-ml-sdk-vgf-library and ai-ml-sdk-scenario-runner.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import struct
@@ -18,10 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from executorch.backends.arm.vgf.model_converter import check_model_converter_environment
-from executorch.exir import EdgeCompileConfig, EdgeProgramManager
-from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
-from torch.export import ExportedProgram
 
 from vulkan import RunError, Vulkan, run
 
@@ -56,21 +52,6 @@ def require_converter() -> None:
     raise ConverterError(
         f"{check.detail.rstrip('.')}: {hint}, as `nox -s vgf` does, or name the program in MODEL_CONVERTER_PATH"
     )
-
-
-def to_pte(program: ExportedProgram) -> bytes:
-    """The .pte file of a lowered program. The program is left as it is: a copy is taken."""
-    config = EdgeCompileConfig(_check_ir_validity=False)
-    manager = EdgeProgramManager(copy.deepcopy(program), compile_config=config)
-    return bytes(manager.to_executorch().buffer)
-
-
-def from_pte(pte: bytes) -> list[tuple[str, bytes]]:
-    """The delegates in a .pte file: the backend's name and the payload of each."""
-    program = deserialize_pte_binary(pte).program
-    data = [bytes(inline.data) for inline in program.backend_delegate_data]
-    (plan,) = program.execution_plan
-    return [(delegate.id, data[delegate.processed.index]) for delegate in plan.delegates]
 
 
 def operators(payload: bytes) -> list[str]:

@@ -23,7 +23,7 @@ import cortex_m_lowering
 import pte
 from cases import Case, build_case
 from compare import INT_LIMIT, TOO_FAR, assert_agrees, describe
-from models import MODELS, Model
+from models import MODELS, Attention, Model
 
 TARGETS = ("cortex-m55", "cortex-m4")
 
@@ -164,15 +164,26 @@ def test_the_pte_asks_for_the_kernels(mcu: McuCase, report: Callable[..., None])
     assert pte.delegates(file) == []
 
 
-# What CMSIS-NN's C code reserves, worked out by hand from arm_convolve_get_buffer_sizes_s8.c and its
-# like. A patch of the input is kernel height x width x channels.
+def test_a_product_of_a_layer_with_bias_cannot_be_lowered(report: Callable[..., None]) -> None:
+    report(
+        "cortex_m: attention whose projections have a bias cannot be lowered. FoldAndAnnotateQParamsPass gives a "
+        "linear layer the type of its int32 bias; its product with the int8 softmax is then refused."
+    )
+    biased = Model("attn_bias", partial(Attention, bias=True), ((2, 12, 32),), frozenset())
+    # Where this no longer fails, the limit is gone: Attention may have its biases back.
+    with pytest.raises(Exception, match="An error occurred when running") as failure:
+        lower_for(biased, TARGETS[0])
+    assert "expected scalar type torch.int8 but found torch.int32" in str(failure.value.__cause__)
+
+
+# As CMSIS-NN's arm_convolve_get_buffer_sizes_s8.c has it. A patch of the input is 3 x 3 x channels values.
 @pytest.mark.parametrize(
     ("target", "channels", "expected"),
     [
         ("cortex-m4", 3, 2 * 28 * 2),  # DSP: two patches of 27 values, rounded up to 4, as int16
-        ("cortex-m55", 3, 4 * 32),  # MVE: four patches of 27 values, rounded up to 8, as int8
-        ("cortex-m4", 16, 2 * 144 * 2),
-        ("cortex-m55", 16, 4 * 144),
+        ("cortex-m55", 3, 4 * 32),  # MVE: four patches of 27 values, rounded up to 16, as int8
+        ("cortex-m4", 9, 2 * 84 * 2),
+        ("cortex-m55", 9, 4 * 96),
     ],
 )
 def test_the_extension_knows_the_working_memory_of_a_convolution(target: str, channels: int, expected: int) -> None:

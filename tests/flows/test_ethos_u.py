@@ -19,6 +19,8 @@ import torch
 from executorch.backends.arm.ethosu import EthosUCompileSpec, EthosUPartitioner
 from executorch.backends.arm.quantizer import EthosUQuantizer, get_symmetric_quantization_config
 from executorch.runtime import Runtime
+from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 import pte
@@ -235,6 +237,25 @@ def test_other_inputs_are_noticed(npu: NpuCase) -> None:
     (other, *_) = npu.case.model.calibration(batches=1)
     with pytest.raises(AssertionError, match=TOO_FAR):
         assert_agrees(npu.case.compare(npu.case.output(tosa_payload.execute, npu.tosa, other)))
+
+
+class Pooled(nn.Module):
+    """A convolution and an average pooling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, 3, 8, 8) to (batch, 8, 2, 2)."""
+        return functional.avg_pool2d(self.conv(x), 3)
+
+
+@pytest.mark.parametrize(("target", "outside"), [("ethos-u55-128", True), ("ethos-u85-256", False)])
+def test_operators_that_the_accelerator_cannot_take_are_listed(target: str, outside: bool, tmp_path: Path) -> None:
+    # An average over several images: the U55 takes one image only.
+    case = compile_for(Model("pooled", Pooled, ((2, 3, 8, 8),), frozenset()), target, tmp_path).case
+    assert ("aten.avg_pool2d.default" in left_outside(case.program)) is outside
 
 
 def test_nothing_here_can_execute_the_stream(report: Callable[..., None]) -> None:

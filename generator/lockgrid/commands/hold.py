@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lockgrid.commands.learn import Blockers, Cell, Learner
-from lockgrid.core.keep import OldLocks, locked_pins
+from lockgrid.commands.learn import Learner
+from lockgrid.core.keep import locked_pins
 from lockgrid.core.prove import prove_closure, prove_index, unneeded
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
-from lockgrid.model.grid import Lockfile, Pin, ProvenCell
-from lockgrid.model.spec import Environment
-from lockgrid.model.target import Target
+from lockgrid.model.grid import Blockers, Lockfile, OldLocks, Pin, ProvenCell
+from lockgrid.model.spec import Cell, Domain, Environment
 
 # Stands where the key of a resolution has the text that uv exported.
 _HELD = ("held",)
@@ -39,9 +38,7 @@ def held_cells(
     return {(cell.environment, cell.target): cell for cell in cells}
 
 
-def _prove(
-    learner: Learner, domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks
-) -> list[ProvenCell] | None:
+def _prove(learner: Learner, domain: Domain, locks: OldLocks) -> list[ProvenCell] | None:
     learner.progress.step("proving what is locked")
     chosen: dict[Cell, tuple[Environment, Sequence[Pin]]] = {}
     learner.pages({pin.name for lockfile in _lockfiles(domain, locks) for pin in lockfile.pins})
@@ -66,6 +63,6 @@ def _prove(
     return cells
 
 
-def _lockfiles(domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks) -> list[Lockfile]:
+def _lockfiles(domain: Domain, locks: OldLocks) -> list[Lockfile]:
     names = {(environment.name, target.platform.name) for environment, targets in domain for target in targets}
     return [locks[name] for name in sorted(names) if name in locks]

@@ -12,17 +12,13 @@ from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
 from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key
-from lockgrid.model.grid import Blocker, Pin
+from lockgrid.model.grid import Blockers, Pin
 from lockgrid.model.index import DistMetadata
 from lockgrid.model.spec import Environment
-from lockgrid.model.target import Target
 from lockgrid.progress import Progress
 
 # The pages of what is declared and the METADATA of that: enough to tell most cells that cannot be.
 _GUESS_ROUNDS = 2
-
-Cell = tuple[str, Target]
-Blockers = dict[Cell, tuple[Blocker, ...]]
 
 
 @dataclass(slots=True)

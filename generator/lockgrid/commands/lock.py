@@ -16,7 +16,7 @@ from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.hold import held_cells
-from lockgrid.commands.learn import Blockers, Learner
+from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core import extras, gridfile
@@ -29,11 +29,8 @@ from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
-from lockgrid.model.spec import Environment, Spec
-from lockgrid.model.target import Target
-
-Cell = tuple[str, Target]
+from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell
+from lockgrid.model.spec import Cell, Environment, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +149,7 @@ class _Run:
         groups = [shared] if any(e in self.wanted for e in shared) else []
         return groups + [[e] for e in self.wanted if e.apart]
 
-    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], dict[Cell, tuple[Blocker, ...]]]:
+    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], Blockers]:
         """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
         learner = resolver.learner
         involved = [e for group in self._groups() for e in group]
@@ -235,7 +232,7 @@ class _Run:
     def _finish(
         self,
         cells: Mapping[Cell, ProvenCell],
-        blockers: Mapping[Cell, tuple[Blocker, ...]],
+        blockers: Mapping[Cell, Sequence[Blocker]],
         build: str,
         uv: str,
         apart: Sequence[str],

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
-from lockgrid.commands.learn import Blockers, Cell, Learner
+from lockgrid.commands.learn import Learner
 from lockgrid.core import keep
 from lockgrid.core.differ import differ_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left, unsolvable
@@ -29,8 +29,8 @@ from lockgrid.core.resolution import (
 )
 from lockgrid.core.select import Selection, parse_pylock, select
 from lockgrid.errors import InputError, UnsatisfiableError
-from lockgrid.model.grid import Pin, ProvenCell
-from lockgrid.model.spec import Environment
+from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
+from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
 # Each round excludes a version or gives up a cell, so a run ends by itself; this only bounds a strange index.
@@ -39,7 +39,6 @@ _WORKERS = 2
 
 Outcome = Resolved | NoSolution
 Selections = dict[Cell, Selection]
-Domain = list[tuple[Environment, tuple[Target, ...]]]
 
 
 @dataclass(slots=True)
@@ -61,7 +60,7 @@ class Resolver:
 
     uv: Uv
     learner: Learner
-    old: keep.OldLocks
+    old: OldLocks
     old_digest: str  # of the lockfiles in `old`, empty when nothing is kept
     upgrade: frozenset[str] | None  # None: upgrade everything
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))

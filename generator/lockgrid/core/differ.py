@@ -12,7 +12,7 @@ from lockgrid.core.requirement import admits
 from lockgrid.core.select import Selection
 from lockgrid.core.targets import marker_applies
 from lockgrid.model.grid import ProvenCell
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Cell, Environment
 from lockgrid.model.target import Target
 
 
@@ -81,7 +81,7 @@ def _asked_extras(name: str, via: Iterable[tuple[str, tuple[str, ...]]]) -> set[
 
 
 def received_exceptions(
-    environments: Sequence[Environment], selections: Mapping[tuple[str, Target], Selection]
+    environments: Sequence[Environment], selections: Mapping[Cell, Selection]
 ) -> list[list[Environment]]:
     """The environments in sets that may share a resolution as far as overrides and sdists go.
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from packaging.version import Version
 
 from lockgrid.core.candidates import Facts, refusal, wheel_rank
 from lockgrid.core.resolution import Preference
-from lockgrid.model.grid import Lockfile, Pin, ProvenCell
+from lockgrid.model.grid import OldLocks, Pin, ProvenCell
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
-
-#: Lockfiles by ``<environment>/<platform>``.
-OldLocks = Mapping[tuple[str, str], Lockfile]
 
 
 def preferences(

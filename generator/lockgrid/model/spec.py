@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from packaging.requirements import Requirement
@@ -69,6 +70,12 @@ class Environment:
     def override(self, name: str) -> Override | None:
         """The override of the package ``name`` (normalised), if there is one."""
         return next((o for o in self.overrides if o.name == name), None)
+
+
+#: A cell by name: an environment's name and a target.
+Cell = tuple[str, Target]
+#: The cells to lock: environments, each with those of its targets that are asked for.
+Domain = Sequence[tuple[Environment, tuple[Target, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

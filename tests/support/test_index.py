@@ -8,9 +8,9 @@ import json
 import socket
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from http.client import HTTPConnection, IncompleteRead, RemoteDisconnected
+from http.client import HTTPConnection, HTTPMessage, IncompleteRead, RemoteDisconnected
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -32,7 +32,7 @@ class Answer:
     """What came back; redirects are not followed."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: HTTPMessage
     content: bytes
 
 

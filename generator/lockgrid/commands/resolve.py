@@ -27,6 +27,7 @@ from lockgrid.core.resolution import (
     project_toml,
     resolver_settings,
 )
+from lockgrid.core.sdist import asked_extras
 from lockgrid.core.select import Selection, parse_pylock, select
 from lockgrid.errors import InputError, UnsatisfiableError
 from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
@@ -239,7 +240,7 @@ class Resolver:
                 for version in [*hopeless, *index_hopeless]:
                     exclusions.setdefault(version, []).append(target)
         sound = {cell: selection.pins for cell, selection in selections.items() if cell not in result.blockers}
-        self._learn_metadata({pin.file.sha256: pin for pins in sound.values() for pin in pins}, resolved)
+        self._learn_metadata(request, {pin.file.sha256: pin for pins in sound.values() for pin in pins}, resolved)
         problems = extra_problems(request.environments, [(name, pins) for (name, _), pins in sound.items()], facts)
         if problems:
             raise InputError(problems)
@@ -267,17 +268,18 @@ class Resolver:
             result.proven[cell] = ProvenCell(environment=name, target=target, pins=needed, via=via)
         return closure.hopeless
 
-    def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:
-        """METADATA of every file: from the wheel itself, for a sdist from what uv learnt."""
+    def _learn_metadata(self, request: Request, pins: dict[str, Pin], resolved: Resolved) -> None:
+        """METADATA of every file: from the wheel or sdist itself, or as uv built it for this very resolution."""
         self.learner.metadata(pins.values())
+        built = {sha: pins[sha] for sha, sdist in self.learner.sdists(pins.values()).items() if sdist.metadata is None}
         facts = self.learner.facts.metadata
-        sdists = {sha: pin for sha, pin in pins.items() if sha not in facts}
-        facts |= self.learner.sdist_metadata(sdists)
+        asked = asked_extras(request.environments, [facts[sha] for sha in pins if sha not in built])
         new = {
-            sha: self.uv.sdist_metadata(resolved, p.name, p.version) for sha, p in sdists.items() if sha not in facts
+            sha: self.uv.sdist_metadata(resolved, pin.name, pin.version, asked.get(pin.name, frozenset()))
+            for sha, pin in built.items()
         }
         facts |= new
-        self.learner.keep_sdist_metadata(new)
+        self.learner.keep_built(_domain(request), new)
 
     # -- when uv finds no solution -------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from lockgrid.core.digest import digest_environment
 from lockgrid.model.grid import Blocker, Blockers, Pin, Proof, ProvenCell
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Cell, Domain, Environment
+from lockgrid.model.target import Target
 
 # Part of every key: raised when a scan, a selection or a proof comes to answer differently.
 _ANSWERS = 3
@@ -34,8 +35,16 @@ def proof_key(domain: Domain, pylocks: Sequence[str], old_locks: str) -> str:
 
     ``pylocks`` are the texts that uv exported, ``old_locks`` a digest of the lockfiles whose files are kept.
     """
-    cells = [[_stem(e), [f"{t.platform.label} {t.python}" for t in targets]] for e, targets in domain]
-    return _digest("proof", [cells, [sha256(text.encode()).hexdigest() for text in pylocks], old_locks])
+    return _digest("proof", [_cells(domain), [sha256(text.encode()).hexdigest() for text in pylocks], old_locks])
+
+
+def sdist_key(environment: Environment, targets: Sequence[Target], sha256: str) -> str:
+    """What identifies that which a resolution for these cells tells of a sdist, as a digest."""
+    return _digest("sdist", [_cells([(environment, tuple(targets))]), sha256])
+
+
+def _cells(domain: Domain) -> list[Any]:
+    return [[_stem(e), [f"{t.platform.label} {t.python}" for t in targets]] for e, targets in domain]
 
 
 def _stem(environment: Environment) -> list[Any]:

@@ -210,6 +210,20 @@ def test_what_a_sdist_requires_is_read_from_the_lock(fake: Fake, tmp_path: Path)
             uv.sdist_metadata(Resolved(tmp_path), "a", "2.0")
 
 
+@posix
+def test_of_the_extras_that_were_asked_for_uv_tells_which_are_missing(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK)
+    said = "warning: The package `a==1.0` does not have an extra named `gone`"
+    with fake.uv(lock=f"echo '{said}' >&2") as uv:
+        outcome = uv.lock("", {})
+        assert isinstance(outcome, Resolved)
+        resolved = replace(outcome, folder=tmp_path)
+        asked = frozenset({"gone", "empty"})
+        assert uv.sdist_metadata(resolved, "a", "1.0", asked).provides_extra == ("empty", "z")
+        other = replace(resolved, lacking=frozenset({("a", "2.0", "gone")}))
+        assert uv.sdist_metadata(other, "a", "1.0", asked).provides_extra == ("empty", "gone", "z")
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[str]]]:
     """Every process that a test starts; what it leaves open is closed."""

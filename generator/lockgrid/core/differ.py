@@ -44,6 +44,20 @@ def differ_over(
     return [chosen[name] for name in sorted(chosen)]
 
 
+def apart_over(
+    earlier: Sequence[tuple[Environment, Sequence[ProvenCell]]],
+    later: Sequence[tuple[Environment, Sequence[ProvenCell]]],
+    facts: Facts,
+) -> list[str]:
+    """A sentence for each environment of one resolution with each of another: over what they are locked apart."""
+    said = []
+    for one in earlier:
+        for other in later:
+            over = "; ".join(differ_over(one, other, facts)[:5]) or "their overrides or sdists"
+            said.append(f"{one[0].name} and {other[0].name} are locked apart: they differ over {over}")
+    return said
+
+
 def _excludes(specifiers: dict[str, set[str]], name: str, version: str) -> bool:
     return not all(admits(specifier, version) for specifier in specifiers.get(name, ()))
 

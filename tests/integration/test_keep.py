@@ -100,6 +100,16 @@ def test_a_requirement_that_rules_a_pin_out_moves_it(locked: Project) -> None:
     assert versions(locked) == {"lib": "1.1", "dep": "1.0"}
 
 
+def test_cells_without_a_blocker_are_remembered_as_such(start: Start) -> None:
+    """Nothing to remember is not nothing remembered: what the cells may be is not found out a second time."""
+    project = start(BASE)
+    looked = ("reading the requirements", "looking for cells that cannot be")
+    first = project.run("lock").expect(0).err
+    assert [text in first for text in looked] == [True, True]
+    again = project.run("lock", "-U").expect(0).err
+    assert [text in again for text in looked] == [False, False]
+
+
 def test_a_comment_in_the_input_ages_nothing(locked: Project) -> None:
     path = locked.folder / "envs/app.toml"
     path.write_text("# why\n" + path.read_text(encoding="utf-8").replace('"lib"', "'lib'"), encoding="utf-8")

@@ -51,7 +51,8 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
             held = held_cells(resolver.learner, [environment], {}, resolver.old, resolver.old_digest)
             if held is not None:
                 return _render(held.values(), sdists, requires)
-    hopeless = resolver.learner.scan([environment])
+    recalled = resolver.learner.recall([environment])
+    hopeless = resolver.learner.scan([environment]) if recalled is None else recalled
     solved = [] if len(hopeless) == len(used) else resolver.resolve([[environment]], hopeless)
     cells = [cell for result in solved for cell in result.cells(BUILD)]
     if len(cells) < len(used):

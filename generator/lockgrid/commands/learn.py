@@ -78,11 +78,13 @@ class Learner:
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
-        outcome = self.recall(environments)
-        return self._scan([Scan(e) for e in environments], environments) if outcome is None else outcome
+        scans = [Scan(environment) for environment in environments]
+        while self._advance(scans):
+            self._learn(scans)
+        return self._blockers(scans, environments)
 
     def recall(self, environments: Sequence[Environment]) -> Blockers | None:
-        """The outcome of an earlier scan, if all that it read is as it was."""
+        """The outcome of an earlier scan, if all that it read is as it was; it may well be that there is no blocker."""
         known = self.kept("scan", scan_key(environments))
         outcome = decode_scan(known, environments, self.facts) if known else None
         self.remembered = outcome is not None
@@ -130,11 +132,6 @@ class Learner:
             scans = [Scan(environment, stand_in=stand_in, eager=True) for environment in chosen]
             while busy() and self._advance(scans):
                 self._learn(scans)
-
-    def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
-        while self._advance(scans):
-            self._learn(scans)
-        return self._blockers(scans, environments)
 
     def _blockers(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
         return {

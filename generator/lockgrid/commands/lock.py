@@ -160,9 +160,10 @@ class _Run:
         groups = [part for group in self._groups() for part in self._parts(group, resolver)]
         self._note_unknown_upgrades()
         same_input = self._same_input(involved)
+        recalled = learner.recall(involved)
         if not same_input:
-            resolver.start(groups, learner.recall(involved) or learner.guess(involved))
-        blockers = dict(learner.scan(involved))
+            resolver.start(groups, learner.guess(involved) if recalled is None else recalled)
+        blockers = dict(learner.scan(involved) if recalled is None else recalled)
         self._check_facts(involved, learner, blockers)
         if same_input and set(blockers) == self._unsupported(involved):
             held = held_cells(learner, involved, blockers, self.old.locks, resolver.old_digest)

@@ -51,7 +51,10 @@ class Solved:
 
 @dataclass(slots=True)
 class Resolver:
-    """Resolves groups of environments. ``old`` and ``upgrade`` say which pins to keep."""
+    """Resolves groups of environments. ``old`` and ``upgrade`` say which pins to keep.
+
+    The pages of the sdists that the environments name must be known: uv is told which of them have one.
+    """
 
     uv: Uv
     learner: Learner
@@ -65,7 +68,6 @@ class Resolver:
 
     def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
         """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
-        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         names = ", ".join(e.name for group in groups for e in group)
         self.learner.progress.step(f"resolving {names}")
         for group in groups:
@@ -82,7 +84,6 @@ class Resolver:
 
         Raises ``UnsatisfiableError`` when an environment is left without a cell.
         """
-        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         requests = [self._first_request(group, frozenset(hopeless)) for group in groups]
         futures = [self.started.get(r) or self.pool.submit(self.uv_lock, r) for r in requests]
         solved = []

@@ -38,7 +38,6 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
     environment = Environment(
         name=BUILD,
         extra=canonicalize_name(BUILD),
-        summary="",
         file=_WHERE,
         requires=tuple(Declared(requirement=Requirement(line), file=_WHERE, key="") for line in wanted),
         targets=tuple(used),

@@ -299,7 +299,7 @@ class _Merger:
             sdists.update(canonicalize_name(package) for package in entry.sdists)
             for package, override in entry.overrides.items():
                 normal = canonicalize_name(package)
-                overrides[normal] = Override(name=normal, specifier=override.version, why=override.why)
+                overrides[normal] = Override(name=normal, specifier=override.version)
             for package, hold in entry.hold.items():
                 normal = canonicalize_name(package)
                 holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why)

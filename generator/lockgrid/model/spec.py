@@ -27,11 +27,10 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """A version specifier that replaces what packages themselves ask of ``name``, and why."""
+    """A version specifier that replaces what packages themselves ask of ``name``."""
 
     name: NormalizedName
     specifier: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +56,10 @@ class Environment:
 
     name: str
     extra: NormalizedName
-    summary: str
     file: str
     requires: tuple[Declared, ...]
     targets: tuple[Target, ...]
+    summary: str = ""
     apart: bool = False
     sdists: tuple[NormalizedName, ...] = ()
     overrides: tuple[Override, ...] = ()
@@ -86,10 +85,3 @@ class Spec:
     pythons: tuple[str, ...]
     environments: tuple[Environment, ...]
     cooldown: str | None = None
-
-    def environment(self, name: str) -> Environment:
-        """The environment called ``name``; KeyError when there is none."""
-        for environment in self.environments:
-            if environment.name == name:
-                return environment
-        raise KeyError(name)

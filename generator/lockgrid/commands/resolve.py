@@ -11,11 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
+from lockgrid.commands.diagnose import Outcome, narrow, sharing
 from lockgrid.commands.learn import Learner
-from lockgrid.commands.prove import choose, prove
+from lockgrid.commands.prove import Verdict, choose, prove
 from lockgrid.core import keep
 from lockgrid.core.differ import apart_over, received_exceptions
-from lockgrid.core.failure import NEXT, indent, nothing_left, unsolvable
+from lockgrid.core.failure import NEXT, indent, nothing_left
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
 from lockgrid.core.resolution import (
     Preference,
@@ -32,8 +33,6 @@ from lockgrid.model.target import Target
 # Each round excludes a version or gives up a cell, so a run ends by itself; this only bounds a strange index.
 _ROUNDS = 100
 _WORKERS = 2
-
-Outcome = Resolved | NoSolution
 
 
 @dataclass(slots=True)
@@ -200,7 +199,7 @@ class Resolver:
         failed: Blockers = {}
         spared: dict[str, dict[Target, frozenset[str]]] = {}
         for environment in request.environments:
-            found, without = self._narrow(environment, request)
+            found, without = narrow(environment, request, self.uv_lock, self._judge)
             failed |= found
             spared |= {environment.name: without} if without else {}
         known = blockers | failed
@@ -225,72 +224,11 @@ class Resolver:
         if len(request.environments) == 1:
             file = request.environments[0].file
             raise UnsatisfiableError(f"{file} cannot be resolved:\n{indent(failure.explanation)}", next_step=NEXT)
-        return self._solve_sets(self._sharing(request), request, known)
+        return self._solve_sets(sharing(request, self.uv_lock), request, known)
 
-    def _narrow(self, environment: Environment, request: Request) -> tuple[Blockers, dict[Target, frozenset[str]]]:
-        """The cells of one environment that uv cannot solve by themselves: tried by Python, then by platform.
-
-        Also the targets that can do without overridden packages (their names), which nothing asks for there.
-        """
-        targets = request.targets(environment.name)
-        failed: Blockers = {}
-        spared: dict[Target, frozenset[str]] = {}
-        if not request.split and self._attempt(environment, targets, request) is None:
-            return failed, spared
-        for python in sorted({t.python for t in targets}):
-            row = tuple(t for t in targets if t.python == python)
-            if self._attempt(environment, row, request) is None:
-                continue
-            for target in row:
-                failure = self._attempt(environment, (target,), request)
-                if failure is None:
-                    continue
-                if without := self._unasked(environment, target, request):
-                    spared[target] = without
-                else:
-                    failed[environment.name, target] = (unsolvable(failure.explanation, failure.sdists),)
-        return failed, spared
-
-    def _unasked(self, environment: Environment, target: Target, request: Request) -> frozenset[str]:
-        """The overridden packages without which uv finds a solution and that nothing in it asks for.
-
-        uv puts an override in the place of a requirement and its marker, so it reaches targets that the
-        requirement did not. Empty where that is not what keeps the cell from being.
-        """
-        part = request.part([environment], (target,))
-        spared = {override.name for override in environment.overrides}
-        while spared:
-            trial = part.sparing(spared, [target])
-            outcome = self.uv_lock(trial)
-            if isinstance(outcome, NoSolution):
-                break
-            selections = choose(self.learner, trial, self._export(trial, outcome), self._keep_file)
-            verdict = prove(self.learner, self.uv, trial, outcome, selections)
-            unmet = verdict.unmet.get((environment.name, target))
-            if unmet is None:
-                break
-            if not spared & unmet:
-                return frozenset(spared)
-            spared -= unmet
-        return frozenset()
-
-    def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> NoSolution | None:
-        """The answer of uv when the environment alone has no solution on these targets."""
-        outcome = self.uv_lock(request.part([environment], targets))
-        return outcome if isinstance(outcome, NoSolution) else None
-
-    def _sharing(self, request: Request) -> list[list[Environment]]:
-        """Put each environment into the first set with which uv finds a common solution."""
-        sets: list[list[Environment]] = []
-        for environment in request.environments:
-            for members in sets:
-                trial = request.part([*members, environment])
-                if any(not isinstance(self.uv_lock(replace(trial, split=s)), NoSolution) for s in (False, True)):
-                    members.append(environment)
-                    break
-            else:
-                sets.append([environment])
-        return sets
+    def _judge(self, request: Request, resolved: Resolved) -> Verdict:
+        texts = self._export(request, resolved)
+        return prove(self.learner, self.uv, request, resolved, choose(self.learner, request, texts, self._keep_file))
 
     def _solve_sets(self, sets: Sequence[Sequence[Environment]], request: Request, blockers: Blockers) -> list[Solved]:
         """Solve each set by itself, later ones preferring what earlier ones pinned; say over what they differ."""

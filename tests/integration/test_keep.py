@@ -74,6 +74,14 @@ def test_the_upgrade_of_one_package_keeps_the_others(locked: Project) -> None:
     assert versions(locked) == {"lib": "1.1", "dep": "1.1"}
 
 
+def test_the_upgrade_of_a_name_that_nothing_pins_upgrades_nothing_and_says_so(locked: Project) -> None:
+    before = locked.snapshot()
+    result = relock(locked, "-P", "lbi", "-P", "nothing-alike").expect(0)
+    assert "no lockfile pins lbi, so there is nothing to upgrade; did you mean 'lib'?" in result.err
+    assert "no lockfile pins nothing-alike, so there is nothing to upgrade\n" in result.err
+    assert locked.snapshot() == before
+
+
 def test_an_upgrade_as_of_a_date_takes_nothing_newer(locked: Project, index: LocalIndex) -> None:
     index.add(wheel("lib", "1.2", requires=["dep"]), core_metadata=True, uploaded="2026-03-01T12:00:00Z")
     relock(locked, "--upgrade", "--as-of", "2026-03-01").expect(0)

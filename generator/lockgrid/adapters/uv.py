@@ -30,6 +30,8 @@ OLDEST_UV = (0, 11, 0)
 _LIMIT_SECONDS = 900.0
 _NEEDS_SDIST = re.compile(r"hint: Wheels are required for `([^`]+)`")
 _LACKING = re.compile(r"^warning: The package `([^`=]+)==([^`]+)` does not have an extra named `([^`]+)`", re.MULTILINE)
+# The markers of a fork, which say no more than the cell does that stands beside the explanation.
+_FOR_THE_SPLIT = re.compile(r"has\s+no\s+`[^`]*`-compatible\s+wheels")
 _INSTALL = "install it with `pip install -U uv`"
 
 
@@ -303,5 +305,5 @@ def explain_failure(said: str) -> str:
     """Uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
     lines = [line.strip() for line in said.splitlines()]
     kept = [line for line in lines if line and not line.startswith(("Using CPython", "error: No solution", "hint: "))]
-    text = "\n".join(kept).replace("lockgrid-resolution", "envs")
+    text = _FOR_THE_SPLIT.sub("has no wheel that fits", "\n".join(kept)).replace("lockgrid-resolution", "envs")
     return text.removeprefix("error: ").removeprefix("cause: ")

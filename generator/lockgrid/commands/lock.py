@@ -28,6 +28,7 @@ from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
+from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
@@ -219,7 +220,9 @@ class _Run:
     def _note_unknown_upgrades(self) -> None:
         locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
         for name in sorted(self.options.upgrade - locked):
-            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade")
+            hint = nearest(name, locked)
+            tail = f"; {hint}" if hint.startswith("did you mean") else ""
+            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade{tail}")
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:

@@ -76,6 +76,13 @@ def test_an_explanation_names_no_interpreter_and_no_name_of_lockgrids_own() -> N
     )
 
 
+def test_an_explanation_says_the_same_for_each_cell_with_the_same_fault() -> None:
+    said = "Because b==2.0 has no `python_full_version == '3.{}.*' and sys_platform == 'linux'`-compatible wheels and x"
+    assert {explain_failure(said.format(minor)) for minor in (10, 11)} == {
+        "Because b==2.0 has no wheel that fits and x"
+    }
+
+
 def test_an_explanation_of_another_kind_is_kept() -> None:
     assert explain_failure("error: it broke\n\n  badly\n") == "it broke\nbadly"
     assert explain_failure("") == ""

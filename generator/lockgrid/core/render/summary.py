@@ -72,6 +72,7 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
             platforms = sorted({cell.platform for cell in group})
             packages = ", ".join(b.package for b in group[0].blockers if b.package != "uv:") or because
             lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
+        if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
     lines += grid.apart
     lines += changes

@@ -7,28 +7,16 @@ import tempfile
 
 import pytest
 
-from integration.conftest import Start
+from integration.conftest import LIB_AND_DEP, Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.sandbox import Project, Result
 from support.wheels import wheel
 
-TARGETS = """
-[targets]
-pythons = ["3.12", "3.13"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
-"""
+TARGETS = few_targets("3.12", "3.13")
 LINUX = ("app", "linux-x86_64", "3.12")
 BASE = f"""
-[[packages]]
-name = "lib"
-version = "1.0"
-requires = ["dep"]
-[[packages]]
-name = "dep"
-version = "1.0"
+{LIB_AND_DEP}
 [envs.app]
 requires = ["lib"]
 {TARGETS}
@@ -201,7 +189,7 @@ version = "2.0"
 wheels = ["cp311-cp311-win_amd64", "cp312-cp312-win_amd64"]
 [envs.app]
 requires = ["lib<3"]
-{TARGETS.replace('["3.12"', '["3.11", "3.12"')}
+{few_targets("3.11", "3.12", "3.13")}
 """
     )
     before = project.snapshot(".")

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from integration.conftest import Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.metadata import Built, sha256
-from support.sandbox import Project
 from support.wheels import fake_setuptools, sdist, wheel
 
-Start = Callable[[str], Project]
-
-TARGETS = """
-[targets]
-pythons = ["3.11", "3.12"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
-"""
+TARGETS = few_targets("3.11", "3.12")
 NAMED = f"""
 [[packages]]
 name = "dep"

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from packaging.utils import canonicalize_name
+
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import Uv, find_uv
@@ -155,7 +157,8 @@ class _Run:
         learner = resolver.learner
         involved = [e for group in self._groups() for e in group]
         exceptions = {name for e in involved for name in (*e.sdists, *(o.name for o in e.overrides))}
-        learner.pages(exceptions)
+        declared = {canonicalize_name(d.requirement.name) for e in involved for d in e.requires}
+        learner.pages(exceptions | declared)
         if problems := exception_problems(involved, learner.facts):
             raise InputError(problems)
         groups = [part for group in self._groups() for part in self._parts(group, resolver)]

@@ -11,7 +11,7 @@ from lockgrid.core.inputs import extra_problems
 from lockgrid.core.prove import Closure, prove_closure, prove_index, prove_tags
 from lockgrid.core.resolution import Exclusion, Request, exclude_all
 from lockgrid.core.sdist import asked_extras
-from lockgrid.core.select import Selection, parse_pylock, select
+from lockgrid.core.select import Selection, parse_pylocks, select
 from lockgrid.errors import InputError
 from lockgrid.model.grid import Blocker, Blockers, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Environment
@@ -40,10 +40,11 @@ def choose(learner: Learner, request: Request, texts: Sequence[str], keep_file: 
     """What each cell would install of the exported ``texts``, with the files that ``keep_file`` prefers."""
     selections: Selections = {}
     known: dict[tuple[str, tuple[Target, ...], frozenset[str]], dict[Target, Selection]] = {}
+    locks = dict(zip(texts, parse_pylocks(texts), strict=True))
     for environment, text in zip(request.environments, texts, strict=True):
         key = text, request.targets(environment.name), frozenset(environment.sdists)
         if key not in known:  # environments that require the same have the same export
-            known[key] = select(parse_pylock(text), key[1], key[2])
+            known[key] = select(locks[text], key[1], key[2])
         selections |= {(environment.name, target): selection for target, selection in known[key].items()}
     named = {pin.name for selection in selections.values() for pin in selection.pins}
     learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})

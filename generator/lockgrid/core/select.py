@@ -32,8 +32,28 @@ class Selection:
     conflicts: tuple[str, ...] = ()
 
 
-def parse_pylock(text: str) -> Pylock:
-    """Read a ``pylock.toml`` that uv wrote; raises ``ToolError`` when uv wrote something else."""
+_PACKAGES = "\n[[packages]]\n"
+
+
+def parse_pylocks(texts: Sequence[str]) -> list[Pylock]:
+    """Read the ``pylock.toml`` files that uv wrote for the environments of one resolution.
+
+    They have most packages in common, and each of these is read once. Raises ``ToolError`` when uv wrote
+    something else.
+    """
+    heads = [text.partition(_PACKAGES)[0] for text in texts]
+    tables = [text.split(_PACKAGES)[1:] for text in texts]
+    distinct = list(dict.fromkeys(table.strip() for each in tables for table in each))
+    if len(set(heads)) > 1 or not distinct:
+        return [_parse_pylock(text) for text in texts]
+    whole = _parse_pylock(_PACKAGES.join([heads[0], *distinct]))
+    if len(whole.packages) != len(distinct):
+        return [_parse_pylock(text) for text in texts]
+    packages = dict(zip(distinct, whole.packages, strict=True))
+    return [replace(whole, packages=[packages[table.strip()] for table in each]) for each in tables]
+
+
+def _parse_pylock(text: str) -> Pylock:
     try:
         return Pylock.from_dict(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:

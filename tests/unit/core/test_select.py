@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lockgrid.core.select import Selection, parse_pylock, select
+from lockgrid.core.select import Selection, parse_pylocks, select
 from lockgrid.errors import ToolError
 from lockgrid.model.grid import Pin
 from lockgrid.model.index import IndexFile
@@ -47,7 +47,7 @@ def lock(*packages: str) -> str:
 def selected(
     *packages: str, targets: Sequence[Target] = (target(),), sdists: Sequence[str] = ()
 ) -> dict[Target, Selection]:
-    return select(parse_pylock(lock(*packages)), targets, frozenset(sdists))
+    return select(parse_pylocks([lock(*packages)])[0], targets, frozenset(sdists))
 
 
 def files(selection: Selection) -> list[str]:
@@ -182,13 +182,22 @@ def test_who_needs_a_sdist_on_one_python_has_it_on_all_of_that_platform() -> Non
     ]
 
 
+def test_locks_that_share_packages_are_read_as_each_by_itself() -> None:
+    shared, marked = package("a", "1.0", ANY, L312), package("b", "2.0", ANY, marker="python_version < '3.12'")
+    texts = [lock(shared, marked), lock(shared), lock(package("a", "1.1", ANY), shared), lock(marked, shared)]
+    assert parse_pylocks(texts) == [parse_pylocks([text])[0] for text in texts]
+    # Another head, or something that only looks like the start of a package: each by itself then.
+    odd = [lock(shared).replace('"uv"', '"another"'), lock(shared + 'x = """\n[[packages]]\n"""\n')]
+    assert [len(found.packages) for found in parse_pylocks([*texts, *odd])] == [2, 1, 2, 2, 1, 1]
+
+
 @pytest.mark.parametrize(
     "text",
     ["not = [toml", "", 'lock-version = "9.0"\ncreated-by = "uv"\npackages = []\n', lock("[[packages]]\nname = 1\n")],
 )
 def test_what_is_no_pylock_is_a_tool_error(text: str) -> None:
     with pytest.raises(ToolError, match=r"uv exported a pylock\.toml that packaging does not accept"):
-        parse_pylock(text)
+        parse_pylocks([text])
 
 
 def test_something_that_is_neither_wheel_nor_sdist_is_a_tool_error() -> None:

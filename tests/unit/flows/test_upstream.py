@@ -22,6 +22,7 @@ SETTINGS = """\
 modules = ["executorch.test.test_a"]
 all = ["executorch.test"]
 keyword = "app"
+each = 2
 [[environments.app.deselect]]
 case = "executorch/test/test_a.py::test_app_left_out"
 why = "takes an hour"
@@ -104,15 +105,16 @@ def site(tmp_path: Path) -> Path:
 def test_what_is_named_replaces_the_modules_and_k_replaces_the_keyword(
     upstream: Any, settings: Path, site: Path, given: list[str], paths: list[str], keyword: str | None
 ) -> None:
-    chosen = upstream.select(upstream.read_settings(settings, "app"), given, site)
+    chosen, each = upstream.select(upstream.read_settings(settings, "app"), given, site)
     expected = [str(site / "executorch" / "test" / path).rstrip("/") for path in paths]
     filtered = ["-k", keyword] if keyword is not None else []
     assert chosen == [*expected, *filtered, "--deselect=executorch/test/test_a.py::test_app_left_out"]
+    assert each == (0 if given else 2)  # who chooses gets all of it
 
 
 def test_other_arguments_are_pytest_s_own(upstream: Any, settings: Path, site: Path) -> None:
     rest = ["-x", "--maxfail", "2", "--durations=3", "-m", "not slow", "--report", "out.json"]
-    assert upstream.select(upstream.read_settings(settings, "bare"), rest, site)[2:] == rest
+    assert upstream.select(upstream.read_settings(settings, "bare"), rest, site)[0][2:] == rest
 
 
 @pytest.mark.parametrize(
@@ -352,6 +354,26 @@ def test_options_of_upstream_s_conftest_are_known(settings: Path, site: Path) ->
     assert run(settings, site, body).code == 1
 
 
+def test_the_default_selection_takes_some_cases_of_each_test_and_says_so(settings: Path, site: Path) -> None:
+    body = """
+@pytest.mark.parametrize("n", range(5))
+def test_app_many(n) -> None: ...
+@pytest.mark.parametrize("n", range(2))
+def test_app_few(n) -> None: ...
+"""
+    done = run(settings, site, body)
+    assert sorted(done.cases) == ["test_app_few[0]", "test_app_few[1]", "test_app_many[0]", "test_app_many[2]"]
+    assert "at most 2 cases of each test" in done.printed
+    assert "3 deselected" in done.printed
+    assert len(run(settings, site, body, "-k", "app").cases) == 7
+    assert len(run(settings, site, body, "executorch.test.test_a").cases) == 7
+
+
+def test_the_path_of_a_report_of_pytest_s_own_is_the_user_s(settings: Path, site: Path) -> None:
+    assert run(settings, site, PASSES, "--junitxml", "../junit.xml").code == 0
+    assert settings.with_name("junit.xml").is_file()
+
+
 def test_a_folder_of_paths_is_looked_in_last(settings: Path, site: Path) -> None:
     for name in ("conftest_of_old", "json"):
         (site / "executorch" / f"{name}.py").write_text("", encoding="utf-8")
@@ -405,7 +427,7 @@ RUNNER = "Did not find build arm_executor_runner or executor_runner. Tried: /x/s
 def test_what_upstream_raises_for_want_of_something_is_known(
     upstream: Any, error: BaseException, what: str | None
 ) -> None:
-    needs: Sequence[Any] = upstream.read_settings(FLOWS / "upstream.toml", "tosa").needs
+    needs: Sequence[Any] = upstream.read_settings(FLOWS / "upstream.toml", "tosa").rules.needs
     told = [said for said in (need.told_by(error) for need in needs) if said]
     assert [said.startswith(what or "") for said in told] == ([True] if what else [])
 

@@ -119,13 +119,14 @@ class Upstream:
         need = next(filter(None, (need.told_by(error) for need in self.rules.needs)), None)
         excused = getattr(report, "wasxfail", None)
         if need is not None:
-            reason = f"needs {need}: {_first_line(error)}"
+            mark = f" (upstream: {excused})" if excused and _message(error) not in excused else ""
+            reason = f"needs {need}{mark}: {_first_line(error)}"
             vars(report).pop("wasxfail", None)
             if require_all:
                 report.outcome, report.longrepr = "failed", f"{reason}\n(refused by --require-all)"
             else:
                 report.outcome, report.longrepr = "skipped", (report.nodeid.partition("::")[0], 0, f"Skipped: {reason}")
-                self._count(f"needs {need}", report.nodeid)
+                self._count(f"needs {need}{mark}", report.nodeid)
         elif report.skipped and excused and any(re.match(text, excused) for text in self.rules.excuses):
             # the mark is for a missing tool alone, and this is something else
             del report.wasxfail

@@ -221,13 +221,13 @@ def show(context: click.Context, as_json: bool) -> None:
     from lockgrid.commands.show import show as run
 
     with _open(context) as ports:
-        grid = run(ports)
+        grid, summaries = run(ports)
     if as_json:
         _print_json(grid_as_json(grid))
     else:
         from lockgrid.core.render.summary import render_grid_table
 
-        click.echo(render_grid_table(grid), nl=False)
+        click.echo(render_grid_table(grid, summaries), nl=False)
 
 
 @cli.command()

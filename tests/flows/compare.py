@@ -1,4 +1,4 @@
-"""Outputs against a reference: one measure, two limits. Torch only, knows of no backend."""
+"""Outputs against a reference: one measure, two limits, one judgement. Torch only, knows of no backend."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+# Absolute, on outputs of order 1. The float32 sums of a layer taken in another order differ by some
+# 1e-6; a wrong operator, layout or weight differs by far more than this.
+FP_LIMIT = 1e-5
+
+# Integers and floats may round a value in the middle of two steps to either of them; more than one
+# step is not rounding.
+INT_LIMIT = 1
+
+# What a comparison says when the outputs are too far off, and only then.
+TOO_FAR = "max abs error|steps of"
 
 # A reference that spans fewer steps than this says little: a graph that returns a constant could
 # be within a step of it.
@@ -59,3 +70,24 @@ def assert_within_steps(found: Distance, limit: int) -> None:
     span = found.span / found.step
     assert span >= _LEAST_SPAN_IN_STEPS, f"the reference spans only {span:.1f} steps"
     assert found.steps <= limit + _STEP_SLACK, f"{found.steps:.2f} steps of {found.step:.4g}, limit {limit}"
+
+
+def assert_agrees(found: Distance, int_limit: int = INT_LIMIT) -> None:
+    """The one judgement, of the tests and of their negative controls: within the limit."""
+    if found.step is None:
+        assert_close(found, FP_LIMIT)
+    else:
+        assert_within_steps(found, int_limit)
+
+
+def describe(found: Distance, to_eager: Distance, int_limit: int = INT_LIMIT) -> str:
+    """The figures of a comparison in words; `to_eager` is the same output against eager PyTorch.
+
+    "q-dq" is torch's own quantize-dequantize graph.
+    """
+    if found.step is None:
+        return f"max abs error {found.error:.1e} to eager (limit {FP_LIMIT:.0e})"
+    return (
+        f"max abs error {found.error:.1e} to q-dq = {found.steps:.0f} steps of {found.step:.4f} "
+        f"(limit {int_limit}), {to_eager.error:.1e} to eager"
+    )

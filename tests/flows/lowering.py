@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.lowered_backend_module import LoweredBackendModule
@@ -45,22 +45,21 @@ def quantize(module: nn.Module, inputs: Inputs, quantizer: Quantizer, calibratio
 def output_step(quantized: fx.GraphModule) -> float:
     """One quantization step of the only output, in the output's own unit."""
     (last,) = quantized.graph.output_node().all_input_nodes
-    assert _name(last) == _DEQUANTIZE, f"the output comes from {_name(last)}, it is not quantized"
+    assert name_of(last) == _DEQUANTIZE, f"the output comes from {name_of(last)}, it is not quantized"
     _, scale, *_ = last.args
     assert isinstance(scale, float), f"scale {scale} is not one number"
     return scale
 
 
-def lower(module: nn.Module, inputs: Inputs, partitioner: Partitioner) -> ExportedProgram:
+def lower(module: nn.Module, inputs: Inputs, partitioner: Partitioner) -> EdgeProgramManager:
     """Export a module and hand all that the partitioner accepts to its backend."""
-    program: ExportedProgram = to_edge_transform_and_lower(
+    return to_edge_transform_and_lower(
         torch.export.export(module, inputs),
         partitioner=[partitioner],
         # As upstream lowers for the Arm backends: the check knows the core operators only, and a
         # partitioner may keep others whole.
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
-    ).exported_program()
-    return program
+    )
 
 
 def delegates(program: ExportedProgram) -> list[LoweredBackendModule]:
@@ -78,7 +77,7 @@ def left_outside(program: ExportedProgram) -> list[str]:
     integer type takes and returns integers, and this is the boundary to the caller's floats.
     """
     return [
-        _name(node)
+        name_of(node)
         for node in program.graph_module.graph.nodes
         if node.op == "call_function"
         and node.target not in (_CALL_DELEGATE, operator.getitem)
@@ -119,7 +118,7 @@ def _check_outputs(delegate: LoweredBackendModule, outputs: Sequence[Tensor]) ->
     assert found == expected, f"the delegate returned {found}, the graph says {expected}"
 
 
-def _name(node: fx.Node) -> str:
+def name_of(node: fx.Node) -> str:
     """An operator's name without its dialect: `aten.add.Tensor`."""
     target = node.target
     return str(target._op if isinstance(target, EdgeOpOverload) else target)
@@ -127,6 +126,6 @@ def _name(node: fx.Node) -> str:
 
 def _is_boundary(node: fx.Node) -> bool:
     """Whether a node quantizes an input of the program or dequantizes an output of it."""
-    if _name(node) == _QUANTIZE:
+    if name_of(node) == _QUANTIZE:
         return node.all_input_nodes[0].op == "placeholder"
-    return _name(node) == _DEQUANTIZE and all(user.op == "output" for user in node.users)
+    return name_of(node) == _DEQUANTIZE and all(user.op == "output" for user in node.users)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -17,6 +17,15 @@ from tosa.TosaGraph import TosaGraph
 
 _OPERATORS = {number: name for name, number in vars(Op).items() if isinstance(number, int)}
 _TYPES = {number: name for name, number in vars(DType).items() if isinstance(number, int)}
+
+# What takes the place of an operator that works on floats alone: a function is a table of its 256
+# values, a clamp (relu) the range of the integers that a result is rescaled to.
+_IN_INTEGERS = {"CLAMP": "RESCALE", "EXP": "TABLE", "RECIPROCAL": "TABLE", "RSQRT": "TABLE"}
+
+
+def in_integers(operators: Iterable[str]) -> set[str]:
+    """What the operators of a graph of profile FP become in profile INT."""
+    return {_IN_INTEGERS.get(name, name) for name in operators}
 
 
 def version(payload: bytes) -> tuple[int, int]:

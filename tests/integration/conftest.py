@@ -16,6 +16,28 @@ from support.scenario import Scenario
 MakeProject = Callable[..., Project]
 Start = Callable[[str], Project]
 
+#: The index of tests to which the packages do not matter: one that asks for another.
+LIB_AND_DEP = """
+[[packages]]
+name = "lib"
+version = "1.0"
+requires = ["dep"]
+[[packages]]
+name = "dep"
+version = "1.0"
+"""
+
+
+def few_targets(*pythons: str) -> str:
+    """The ``[targets]`` of a scenario that needs no more than these Pythons, on Linux and Windows."""
+    return f"""
+[targets]
+pythons = {list(pythons)}
+[targets.platforms.linux-x86_64]
+glibc = "2.28"
+[targets.platforms.windows-x86_64]
+"""
+
 
 @pytest.fixture(scope="session")
 def interpreters(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
@@ -62,6 +84,29 @@ def start(index: LocalIndex, make_project: MakeProject) -> Start:
         return make_project(content, index)
 
     return begin
+
+
+@pytest.fixture(scope="module")
+def served(request: pytest.FixtureRequest) -> Iterator[LocalIndex]:
+    """Serve the module's ``CONTENT``, a scenario, to all of its tests."""
+    with LocalIndex() as running:
+        request.module.CONTENT.populate(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def locked(request: pytest.FixtureRequest, make_project: MakeProject, served: LocalIndex) -> Project:
+    """Return a project of the module's ``CONTENT``, locked; not to be touched."""
+    project = make_project(request.module.CONTENT, served)
+    project.run("lock").expect(0)
+    return project
+
+
+@pytest.fixture
+def copy(locked: Project, served: LocalIndex, tmp_path: Path) -> Project:
+    """Return a copy of the locked project, to break; it remembers nothing but what uv does."""
+    shutil.copytree(locked.folder, tmp_path / "copy")
+    return Project(tmp_path / "copy", served, locked.cache)
 
 
 @pytest.fixture(scope="session")

@@ -13,21 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from integration.conftest import MakeProject, Start
+from integration.conftest import LIB_AND_DEP, MakeProject, Start
 from integration.locked import Locks, assert_sound
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, find_uv
 from support.wheels import wheel
 
-TEXT = """
-[[packages]]
-name = "lib"
-version = "1.0"
-requires = ["dep"]
-[[packages]]
-name = "dep"
-version = "1.0"
+TEXT = f"""
+{LIB_AND_DEP}
 python_wheels = "3.10-3.14"
 [envs.app]
 requires = ["lib"]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
-from integration.conftest import MakeProject
 from support import scenario
-from support.index import LocalIndex
 from support.sandbox import Project, Result
 
 CONTENT = scenario.parse(
@@ -144,27 +141,6 @@ UNSATISFIABLE: Mapping[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "a contradiction below": ({APP: 'requires = ["kit", "lib==1.1"]\n'}, (APP, "lib", "kit")),
     "an sdist that is not named": ({APP: 'requires = ["source"]\n'}, (APP, "source", "[sdists]")),
 }
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[LocalIndex]:
-    with LocalIndex() as index:
-        CONTENT.populate(index)
-        yield index
-
-
-@pytest.fixture(scope="module")
-def locked(make_project: MakeProject, served: LocalIndex) -> Project:
-    project = make_project(CONTENT, served)
-    project.run("lock").expect(0)
-    return project
-
-
-@pytest.fixture
-def copy(locked: Project, served: LocalIndex, tmp_path: Path) -> Project:
-    """Return a copy of the locked project, to break; it remembers nothing but what uv does."""
-    shutil.copytree(locked.folder, tmp_path / "copy")
-    return Project(tmp_path / "copy", served, locked.cache)
 
 
 def write(project: Project, files: Mapping[str, str]) -> dict[str, bytes]:

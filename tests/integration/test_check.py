@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,13 +50,6 @@ source = "there is no wheel"
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[LocalIndex]:
-    with LocalIndex() as index:
-        CONTENT.populate(index)
-        yield index
-
-
-@pytest.fixture(scope="module")
 def locked(make_project: MakeProject, served: LocalIndex) -> Project:
     project = make_project(CONTENT, served)
     (project.folder / "README.md").write_text(
@@ -64,13 +57,6 @@ def locked(make_project: MakeProject, served: LocalIndex) -> Project:
     )
     project.run("lock").expect(0)
     return project
-
-
-@pytest.fixture
-def copy(locked: Project, served: LocalIndex, tmp_path: Path) -> Project:
-    """Return a copy of the locked project, to break."""
-    shutil.copytree(locked.folder, tmp_path / "copy")
-    return Project(tmp_path / "copy", served, locked.cache)
 
 
 def check(project: Project, *args: str) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,13 +69,6 @@ requires = ["dep>=2"]
 """
 AS_OF = "2026-03-01T00:00:00Z"
 CONTENT = scenario.parse(TEXT, name="determinism")
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[LocalIndex]:
-    with LocalIndex() as index:
-        CONTENT.populate(index)
-        yield index
 
 
 def start(make_project: MakeProject, served: LocalIndex, name: str = "project") -> Project:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from integration.conftest import Start
+from integration.conftest import LIB_AND_DEP, Start
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.metadata import core_metadata
@@ -21,14 +21,8 @@ from support.sandbox import Project, Result, find_uv, search_path
 from support.wheels import sdist, wheel
 
 QUICK = {"UV_HTTP_RETRIES": "0", "UV_HTTP_TIMEOUT": "2"}
-TEXT = """
-[[packages]]
-name = "lib"
-version = "1.0"
-requires = ["dep"]
-[[packages]]
-name = "dep"
-version = "1.0"
+TEXT = f"""
+{LIB_AND_DEP}
 [targets]
 pythons = ["3.12"]
 [targets.platforms.linux-x86_64]

@@ -9,7 +9,6 @@ import platform
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,19 +90,15 @@ pytestmark = pytest.mark.skipif(not HERE, reason="the targets of the tests do no
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[LocalIndex]:
-    with LocalIndex() as index:
-        CONTENT.populate(index)
-        index.add(fake_setuptools())
-        index.add(wheel("wheel", "0.40"))  # old pips want it for every setup.py
-        yield index
+def served(served: LocalIndex) -> LocalIndex:
+    served.add(fake_setuptools())
+    served.add(wheel("wheel", "0.40"))  # old pips want it for every setup.py
+    return served
 
 
 @pytest.fixture(scope="module")
-def project(make_project: MakeProject, served: LocalIndex) -> Project:
-    project = make_project(CONTENT, served)
-    project.run("lock").expect(0)
-    return project
+def project(locked: Project) -> Project:
+    return locked
 
 
 @pytest.fixture(scope="module")

@@ -7,28 +7,16 @@ import tempfile
 
 import pytest
 
-from integration.conftest import Start
+from integration.conftest import LIB_AND_DEP, Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.sandbox import Project, Result
 from support.wheels import wheel
 
-TARGETS = """
-[targets]
-pythons = ["3.12", "3.13"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
-"""
+TARGETS = few_targets("3.12", "3.13")
 LINUX = ("app", "linux-x86_64", "3.12")
 BASE = f"""
-[[packages]]
-name = "lib"
-version = "1.0"
-requires = ["dep"]
-[[packages]]
-name = "dep"
-version = "1.0"
+{LIB_AND_DEP}
 [envs.app]
 requires = ["lib"]
 {TARGETS}
@@ -74,6 +62,14 @@ def test_the_upgrade_of_one_package_keeps_the_others(locked: Project) -> None:
     assert versions(locked) == {"lib": "1.1", "dep": "1.1"}
 
 
+def test_the_upgrade_of_a_name_that_nothing_pins_upgrades_nothing_and_says_so(locked: Project) -> None:
+    before = locked.snapshot()
+    result = relock(locked, "-P", "lbi", "-P", "nothing-alike").expect(0)
+    assert "no lockfile pins lbi, so there is nothing to upgrade; did you mean 'lib'?" in result.err
+    assert "no lockfile pins nothing-alike, so there is nothing to upgrade\n" in result.err
+    assert locked.snapshot() == before
+
+
 def test_an_upgrade_as_of_a_date_takes_nothing_newer(locked: Project, index: LocalIndex) -> None:
     index.add(wheel("lib", "1.2", requires=["dep"]), core_metadata=True, uploaded="2026-03-01T12:00:00Z")
     relock(locked, "--upgrade", "--as-of", "2026-03-01").expect(0)
@@ -98,6 +94,16 @@ def test_a_requirement_that_rules_a_pin_out_moves_it(locked: Project) -> None:
     (locked.folder / "envs/app.toml").write_text('requires = ["lib>1"]\n', encoding="utf-8")
     relock(locked).expect(0)
     assert versions(locked) == {"lib": "1.1", "dep": "1.0"}
+
+
+def test_cells_without_a_blocker_are_remembered_as_such(start: Start) -> None:
+    """Nothing to remember is not nothing remembered: what the cells may be is not found out a second time."""
+    project = start(BASE)
+    looked = ("reading the requirements", "looking for cells that cannot be")
+    first = project.run("lock").expect(0).err
+    assert [text in first for text in looked] == [True, True]
+    again = project.run("lock", "-U").expect(0).err
+    assert [text in again for text in looked] == [False, False]
 
 
 def test_a_comment_in_the_input_ages_nothing(locked: Project) -> None:
@@ -183,7 +189,7 @@ version = "2.0"
 wheels = ["cp311-cp311-win_amd64", "cp312-cp312-win_amd64"]
 [envs.app]
 requires = ["lib<3"]
-{TARGETS.replace('["3.12"', '["3.11", "3.12"')}
+{few_targets("3.11", "3.12", "3.13")}
 """
     )
     before = project.snapshot(".")

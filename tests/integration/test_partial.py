@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from integration.conftest import Start
+from integration.conftest import Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.sandbox import Project, Result
 from support.wheels import wheel
 
-TEXT = """
+TEXT = f"""
 [[packages]]
 name = "shared"
 version = "1.0"
@@ -22,11 +22,7 @@ requires = ["shared"]
 name = "yours"
 version = "1.0"
 requires = ["shared"]
-[targets]
-pythons = ["3.12", "3.13"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
+{few_targets("3.12", "3.13")}
 [envs.one]
 requires = ["mine"]
 [envs.two]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,7 @@ glibc = "2.28"
 [envs.car]
 requires = ["kit"]
 [envs.bike]
+summary = "two wheels"
 requires = ["engine"]
 """,
     name="reading",
@@ -67,6 +70,16 @@ def test_show_draws_every_cell_and_every_reason(locked: Project) -> None:
     assert rows["bike", "windows-x86_64"] == ["1", "1", "1"]
     assert "engine==1.0" in out
     assert "gears" in out
+    assert "bike: two wheels" in out.splitlines()
+
+
+def test_show_needs_the_grid_alone(locked: Project, tmp_path: Path) -> None:
+    shutil.copytree(locked.folder / "locks", tmp_path / "locks")
+    (tmp_path / "envs").mkdir()
+    (tmp_path / "envs" / "bike.toml").write_text("[broken", encoding="utf-8")
+    out = read(Project(tmp_path, locked.index, locked.cache), "show").expect(0).out
+    assert "two wheels" not in out
+    assert out == read(locked, "show").out.replace("bike: two wheels\n\n", "")
 
 
 def test_show_for_machines_is_the_grid(locked: Project) -> None:

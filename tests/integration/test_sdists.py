@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from integration.conftest import Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
-from support.metadata import sha256
-from support.sandbox import Project
+from support.metadata import Built, sha256
 from support.wheels import fake_setuptools, sdist, wheel
 
-Start = Callable[[str], Project]
-
-TARGETS = """
-[targets]
-pythons = ["3.11", "3.12"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
-"""
+TARGETS = few_targets("3.11", "3.12")
 NAMED = f"""
 [[packages]]
 name = "dep"
@@ -151,3 +144,72 @@ def test_hashes_of_an_sdist_that_changed_are_not_taken_over(start: Start, index:
     assert result.code == 4 or "source" in result.out + result.err, result
     if result.code:
         assert project.snapshot() == before
+
+
+def with_extras(dynamic: bool, **extras: str) -> Built:
+    """The sdist `source`, whose extras require one package each, with a marker, or nothing."""
+    requires = [f"{wanted} and extra == '{extra}'" for extra, wanted in extras.items() if wanted]
+    return sdist("source", "1.0", requires=requires, provides_extra=list(extras), dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_extra_that_requires_nothing_is_no_missing_extra(start: Start, index: LocalIndex, dynamic: bool) -> None:
+    project = start(NAMED.replace('"source"', '"source[empty]"'))
+    index.add(with_extras(dynamic, empty=""))
+    project.run("lock").expect(0)
+    assert Locks(project).versions("app", "linux-x86_64", "3.12") == {"source": "1.0", "dep": "1.0"}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_extra_that_an_sdist_lacks_is_an_error(start: Start, index: LocalIndex, dynamic: bool) -> None:
+    project = start(NAMED.replace('"source"', '"source[empty,gone]"'))
+    index.add(with_extras(dynamic, empty=""))
+    result = project.run("lock").expect(2)
+    assert "source 1.0 provides no extra 'gone'" in result.err
+    assert project.snapshot() == {}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_extra_that_is_asked_for_later_is_found(start: Start, index: LocalIndex, dynamic: bool) -> None:
+    """What one resolution told of an sdist holds for no other: it leaves out the extras that were not asked for."""
+    project = start(NAMED.replace('"source", "dep"', '"source"'))
+    index.add(with_extras(dynamic, more="dep ; python_version > '3'"))
+    project.run("lock").expect(0)
+    assert Locks(project).versions("app", "linux-x86_64", "3.12") == {"source": "1.0"}
+    file = project.folder / "envs" / "app.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('"source"', '"source[more]"'), encoding="utf-8")
+    project.run("lock").expect(0)
+    assert Locks(project).versions("app", "linux-x86_64", "3.12") == {"source": "1.0", "dep": "1.0"}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_environments_apart_may_ask_for_other_extras_of_one_sdist(
+    start: Start, index: LocalIndex, dynamic: bool
+) -> None:
+    apart = 'apart = true\n[envs.{}.sdists]\nsource = "there is no wheel"\n'
+    one = '[envs.one]\nrequires = ["source"]\nplatforms = ["linux-x86_64"]\n' + apart.format("one")
+    two = '[envs.two]\nrequires = ["source[more]"]\n' + apart.format("two")
+    project = start(f'[[packages]]\nname = "dep"\nversion = "1.0"\n{one}{two}{TARGETS}')
+    index.add(with_extras(dynamic, more="dep ; sys_platform == 'win32'"))
+    for store in ("store", "fresh"):
+        project.store = project.home / store
+        project.run("lock").expect(0)
+        locks = Locks(project)
+        assert locks.versions("one", "linux-x86_64", "3.12") == {"source": "1.0"}
+        assert locks.versions("two", "linux-x86_64", "3.12") == {"source": "1.0"}
+        assert locks.versions("two", "windows-x86_64", "3.12") == {"source": "1.0", "dep": "1.0"}
+
+
+def test_a_lock_is_kept_without_another_build(start: Start, index: LocalIndex, tmp_path: Path) -> None:
+    project = start(NAMED)
+    mark = tmp_path / "ran"
+    index.add(sdist("source", "1.0", requires=["dep"], dynamic=True, marker_file=mark))
+    project.run("lock").expect(0)
+    mark.unlink()
+    index.add(wheel("dep", "2.0"), core_metadata=True)
+    with contextlib.closing(sqlite3.connect(next(project.store.glob("*.sqlite3")))) as cache:
+        cache.execute("delete from entries where kind in ('page', 'proof', 'scan')")
+        cache.commit()
+    project.cache = project.home / "c"
+    assert "nothing changed" in project.run("lock").expect(0).out
+    assert not mark.exists()

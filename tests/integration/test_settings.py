@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from integration.conftest import MakeProject
+from integration.conftest import MakeProject, few_targets
 from integration.locked import Locks
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project
 
-TEXT = """
+TEXT = f"""
 [[packages]]
 name = "lib"
 version = "1.0"
@@ -32,11 +30,7 @@ version = "1.0"
 [[packages]]
 name = "dep"
 version = "2.0"
-[targets]
-pythons = ["3.11", "3.14"]
-[targets.platforms.linux-x86_64]
-glibc = "2.28"
-[targets.platforms.windows-x86_64]
+{few_targets("3.11", "3.14")}
 [envs.app]
 requires = ["lib>=1"]
 """
@@ -91,13 +85,6 @@ PIP = {
     "CONDA_PREFIX": "/nonexistent",
     "PYTHONPATH": "/nonexistent",
 }
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[LocalIndex]:
-    with LocalIndex() as index:
-        CONTENT.populate(index)
-        yield index
 
 
 @pytest.fixture

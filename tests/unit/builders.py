@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -158,14 +157,13 @@ def environment(
     return Environment(
         name=name,
         extra=canonicalize_name(name),
-        summary="",
         file=file,
         requires=tuple(declared(text, file, f"requires[{index}]") for index, text in enumerate(requires)),
         targets=tuple(targets) if targets is not None else (target(),),
         apart=apart,
         sdists=tuple(canonicalize_name(package) for package in sdists),
         overrides=tuple(
-            Override(name=canonicalize_name(package), specifier=specifier, why="a test")
+            Override(name=canonicalize_name(package), specifier=specifier)
             for package, specifier in (overrides or {}).items()
         ),
     )
@@ -195,16 +193,17 @@ def parse(targets: str | None = TARGETS, **environments: str) -> Spec:
     return parse_spec(files)
 
 
+def named(spec: Spec, name: str) -> Environment:
+    """The one environment of that name."""
+    (found,) = (environment for environment in spec.environments if environment.name == name)
+    return found
+
+
 def problems(targets: str | None = TARGETS, **environments: str) -> tuple[Problem, ...]:
     """Every problem of the input; the test fails when there is none."""
     with pytest.raises(InputError) as caught:
         parse(targets, **environments)
     return caught.value.problems
-
-
-def without_reason(one: Environment) -> Environment:
-    """The environment with other words in the places that no lock depends on."""
-    return replace(one, summary="another", overrides=tuple(replace(o, why="another") for o in one.overrides))
 
 
 def golden(name: str, text: str) -> None:

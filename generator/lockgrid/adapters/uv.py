@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,9 @@ from lockgrid.model.index import DistMetadata
 OLDEST_UV = (0, 11, 0)
 _LIMIT_SECONDS = 900.0
 _NEEDS_SDIST = re.compile(r"hint: Wheels are required for `([^`]+)`")
+_LACKING = re.compile(r"^warning: The package `([^`=]+)==([^`]+)` does not have an extra named `([^`]+)`", re.MULTILINE)
+# The markers of a fork, which say no more than the cell does that stands beside the explanation.
+_FOR_THE_SPLIT = re.compile(r"has\s+no\s+`[^`]*`-compatible\s+wheels")
 _INSTALL = "install it with `pip install -U uv`"
 
 
@@ -43,9 +46,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A resolution: a folder with a ``uv.lock`` that ``export`` reads."""
+    """A resolution: a folder with a ``uv.lock`` that ``export`` reads.
+
+    ``lacking`` are the extras (name, version, extra) that were asked for and that uv found missing.
+    """
 
     folder: Path
+    lacking: frozenset[tuple[str, str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +133,7 @@ class Uv:
             (folder / "uv.lock").write_text(preferences, encoding="utf-8")
         outcome = self._run(["lock", "--python", sys.executable], folder)
         if outcome.code == 0:
-            return Resolved(folder)
+            return Resolved(folder, frozenset(_LACKING.findall(outcome.said)))
         if "No solution found" in outcome.said:
             return NoSolution(explain_failure(outcome.said), tuple(dict.fromkeys(_NEEDS_SDIST.findall(outcome.said))))
         if "URL dependenc" in outcome.said:
@@ -144,12 +151,19 @@ class Uv:
             raise _failed("export", outcome)
         return outcome.out
 
-    def sdist_metadata(self, resolved: Resolved, name: str, version: str) -> DistMetadata:
-        """What a sdist requires, as uv learnt it for this resolution (from its static metadata or a build)."""
+    def sdist_metadata(
+        self, resolved: Resolved, name: str, version: str, asked: frozenset[str] = frozenset()
+    ) -> DistMetadata:
+        """What a sdist requires, as uv learnt it by a build: true of this resolution alone.
+
+        ``uv.lock`` leaves out what no target of the resolution needs, and extras that require nothing; ``asked``
+        are the extras that may have been asked for, of which uv says which are missing.
+        """
         data = tomllib.loads((resolved.folder / "uv.lock").read_text(encoding="utf-8"))
         for package in data.get("package", ()):
             if package["name"] == name and package.get("version") == version:
-                return _locked_metadata(package)
+                provided = {e for e in asked if (name, version, e) not in resolved.lacking}
+                return _locked_metadata(package, provided)
         raise ToolError(f"uv.lock does not hold {name}=={version}, which uv exported", next_step="report this")
 
     def _settings(self, settings: Mapping[str, object]) -> str:
@@ -224,7 +238,7 @@ class Uv:
         return UvConfig(indexes=(*config.indexes, source), network=config.network, offline=config.offline)
 
 
-def _locked_metadata(package: Mapping[str, Any]) -> DistMetadata:
+def _locked_metadata(package: Mapping[str, Any], provided: Iterable[str]) -> DistMetadata:
     lines = [_locked_requirement(entry) for entry in package.get("dependencies", ())]
     extras = package.get("optional-dependencies", {})
     for extra, entries in extras.items():
@@ -233,7 +247,7 @@ def _locked_metadata(package: Mapping[str, Any]) -> DistMetadata:
         name=package["name"],
         version=package["version"],
         requires_dist=tuple(lines),
-        provides_extra=tuple(extras),
+        provides_extra=tuple(sorted({*extras, *provided})),
     )
 
 
@@ -291,5 +305,5 @@ def explain_failure(said: str) -> str:
     """Uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
     lines = [line.strip() for line in said.splitlines()]
     kept = [line for line in lines if line and not line.startswith(("Using CPython", "error: No solution", "hint: "))]
-    text = "\n".join(kept).replace("lockgrid-resolution", "envs")
+    text = _FOR_THE_SPLIT.sub("has no wheel that fits", "\n".join(kept)).replace("lockgrid-resolution", "envs")
     return text.removeprefix("error: ").removeprefix("cause: ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -12,9 +11,7 @@ from packaging.utils import canonicalize_name
 from lockgrid.commands.hold import held_cells
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core.failure import indent
-from lockgrid.core.prove import listed_file
 from lockgrid.core.render.requirements import BUILD, render
-from lockgrid.core.sdist import build_requirements
 from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.grid import LockedPin, Lockfile, Pin, ProvenCell
 from lockgrid.model.spec import Declared, Environment
@@ -35,13 +32,12 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
                 targets.setdefault(pin.file.sha256, {})[cell.target] = None
     if not sdists:
         return render(Lockfile(environment=BUILD, platform="any", pythons=(), sdists=(), pins=()))
-    requires = _requirements(resolver, sdists)
+    requires = {sha: sdist.build_requires for sha, sdist in resolver.learner.sdists(sdists.values()).items()}
     wanted = sorted({line for lines in requires.values() for line in lines})
     used = sorted({target for found in targets.values() for target in found}, key=lambda t: t.sort_key)
     environment = Environment(
         name=BUILD,
         extra=canonicalize_name(BUILD),
-        summary="",
         file=_WHERE,
         requires=tuple(Declared(requirement=Requirement(line), file=_WHERE, key="") for line in wanted),
         targets=tuple(used),
@@ -54,7 +50,8 @@ def lock_build(resolver: Resolver, cells: Iterable[ProvenCell]) -> str:
             held = held_cells(resolver.learner, [environment], {}, resolver.old, resolver.old_digest)
             if held is not None:
                 return _render(held.values(), sdists, requires)
-    hopeless = resolver.learner.scan([environment])
+    recalled = resolver.learner.recall([environment])
+    hopeless = resolver.learner.scan([environment]) if recalled is None else recalled
     solved = [] if len(hopeless) == len(used) else resolver.resolve([[environment]], hopeless)
     cells = [cell for result in solved for cell in result.cells(BUILD)]
     if len(cells) < len(used):
@@ -78,22 +75,6 @@ def _render(cells: Iterable[ProvenCell], sdists: Mapping[str, Pin], requires: Ma
 
 def _names(lines: Iterable[str]) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines}
-
-
-def _requirements(resolver: Resolver, sdists: Mapping[str, Pin]) -> dict[str, tuple[str, ...]]:
-    """By the sha256 of the sdist; read once from the archive, then from the cache for ever."""
-    known = {
-        sha: tuple(json.loads(value)) for sha, value in resolver.learner.cache.get("build-requires", sdists).items()
-    }
-    for sha, pin in sdists.items():
-        if sha not in known:
-            resolver.learner.progress.step(f"reading {pin.file.filename}")
-            file = listed_file(pin, resolver.learner.facts)
-            known[sha] = build_requirements(file.filename, resolver.learner.index.download(file))
-            resolver.learner.cache.put(
-                "build-requires", {sha: json.dumps(known[sha]).encode()}, now=resolver.learner.now
-            )
-    return known
 
 
 def _assemble(cells: Iterable[ProvenCell], asked_by: Mapping[str, list[str]]) -> Lockfile:

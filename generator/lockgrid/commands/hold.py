@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lockgrid.commands.learn import Blockers, Cell, Learner
-from lockgrid.core.keep import OldLocks, locked_pins
+from lockgrid.commands.learn import Learner
+from lockgrid.core.candidates import Facts
+from lockgrid.core.keep import locked_pins
 from lockgrid.core.prove import prove_closure, prove_index, unneeded
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
-from lockgrid.model.grid import Lockfile, Pin, ProvenCell
-from lockgrid.model.spec import Environment
+from lockgrid.model.grid import Blockers, Lockfile, OldLocks, Pin, ProvenCell
+from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
 # Stands where the key of a resolution has the text that uv exported.
@@ -39,33 +40,40 @@ def held_cells(
     return {(cell.environment, cell.target): cell for cell in cells}
 
 
-def _prove(
-    learner: Learner, domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks
-) -> list[ProvenCell] | None:
+def _prove(learner: Learner, domain: Domain, locks: OldLocks) -> list[ProvenCell] | None:
     learner.progress.step("proving what is locked")
-    chosen: dict[Cell, tuple[Environment, Sequence[Pin]]] = {}
+    chosen: dict[Cell, Sequence[Pin]] = {}
     learner.pages({pin.name for lockfile in _lockfiles(domain, locks) for pin in lockfile.pins})
     for environment, targets in domain:
         for target in targets:
             found = locked_pins(environment, target, locks, learner.facts)
             if found is None or prove_index(found, learner.facts)[0]:
                 return None
-            chosen[environment.name, target] = environment, found
-    everything = {pin.file.sha256: pin for _, pins in chosen.values() for pin in pins}
+            chosen[environment.name, target] = found
+    everything = {pin.file.sha256: pin for pins in chosen.values() for pin in pins}
     learner.metadata(everything.values())
-    learner.facts.metadata |= learner.sdist_metadata(s for s in everything if s not in learner.facts.metadata)
-    if any(sha not in learner.facts.metadata for sha in everything):
-        return None  # a sdist that only uv can read
+    built = {sha for sha, sdist in learner.sdists(everything.values()).items() if sdist.metadata is None}
     cells = []
-    for (name, target), (environment, pins) in chosen.items():
-        closure = prove_closure(environment, target, pins, learner.facts)
-        if closure.blockers or unneeded(closure):
-            return None
-        via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
-        cells.append(ProvenCell(environment=name, target=target, pins=tuple(pins), via=via))
+    for environment, targets in domain:
+        learner.facts.metadata |= learner.recall_built(environment, targets, built)
+        for target in targets:
+            cell = _prove_cell(environment, target, chosen[environment.name, target], learner.facts)
+            if cell is None:
+                return None
+            cells.append(cell)
     return cells
 
 
-def _lockfiles(domain: Sequence[tuple[Environment, tuple[Target, ...]]], locks: OldLocks) -> list[Lockfile]:
+def _prove_cell(environment: Environment, target: Target, pins: Sequence[Pin], facts: Facts) -> ProvenCell | None:
+    if any(pin.file.sha256 not in facts.metadata for pin in pins):
+        return None  # a sdist that only uv can read
+    closure = prove_closure(environment, target, pins, facts)
+    if closure.blockers or unneeded(closure):
+        return None
+    via = tuple((pin, tuple(by)) for pin, by in closure.via.items())
+    return ProvenCell(environment=environment.name, target=target, pins=tuple(pins), via=via)
+
+
+def _lockfiles(domain: Domain, locks: OldLocks) -> list[Lockfile]:
     names = {(environment.name, target.platform.name) for environment, targets in domain for target in targets}
     return [locks[name] for name in sorted(names) if name in locks]

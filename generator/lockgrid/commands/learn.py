@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
-from lockgrid.adapters.wheel import decode_metadata, encode_metadata
+from lockgrid.adapters.wheel import decode_metadata, encode_metadata, parse_metadata
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
 from lockgrid.core.prove import listed_file
-from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key
-from lockgrid.model.grid import Blocker, Pin
-from lockgrid.model.index import DistMetadata
-from lockgrid.model.spec import Environment
+from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
+from lockgrid.core.sdist import build_requirements, static_metadata
+from lockgrid.model.grid import Blockers, Pin
+from lockgrid.model.index import DistMetadata, IndexFile, Sdist
+from lockgrid.model.spec import Domain, Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
 
 # The pages of what is declared and the METADATA of that: enough to tell most cells that cannot be.
 _GUESS_ROUNDS = 2
-
-Cell = tuple[str, Target]
-Blockers = dict[Cell, tuple[Blocker, ...]]
 
 
 @dataclass(slots=True)
@@ -51,23 +50,41 @@ class Learner:
             self.progress.step(f"reading METADATA of {len(missing)} wheels")
             self.facts.metadata |= self.index.metadata(missing, self.progress.advance)
 
-    def sdist_metadata(self, shas: Iterable[str]) -> dict[str, DistMetadata]:
-        """What uv learnt of sdists in earlier runs, by sha256: a hash never means another sdist."""
-        return {sha: decode_metadata(value) for sha, value in self.cache.get("sdist-metadata", shas).items()}
+    def sdists(self, pins: Iterable[Pin]) -> dict[str, Sdist]:
+        """What the sdists among the pins say of themselves, by sha256; each is downloaded once, ever."""
+        wanted = {pin.file.sha256: pin for pin in pins if not pin.file.is_wheel}
+        found = {sha: _decode_sdist(value) for sha, value in self.cache.get("sdist", wanted).items()}
+        for sha, pin in wanted.items():
+            if sha not in found:
+                self.progress.step(f"reading {pin.file.filename}")
+                found[sha] = _read_sdist(file := listed_file(pin, self.facts), self.index.download(file))
+                self.cache.put("sdist", {sha: _encode_sdist(found[sha])}, now=self.now)
+        self.facts.metadata |= {sha: sdist.metadata for sha, sdist in found.items() if sdist.metadata}
+        return found
 
-    def keep_sdist_metadata(self, learnt: Mapping[str, DistMetadata]) -> None:
-        """Keep what uv learnt of sdists, by sha256."""
-        values = {sha: encode_metadata(metadata) for sha, metadata in learnt.items()}
-        self.cache.put("sdist-metadata", values, now=self.now)
+    def recall_built(
+        self, environment: Environment, targets: Sequence[Target], shas: Iterable[str]
+    ) -> dict[str, DistMetadata]:
+        """What uv learnt of sdists by building them when it resolved the same cells before, by sha256."""
+        keys = {sdist_key(environment, targets, sha): sha for sha in shas}
+        return {keys[key]: decode_metadata(value) for key, value in self.cache.get("sdist-built", keys).items()}
+
+    def keep_built(self, domain: Domain, learnt: Mapping[str, DistMetadata]) -> None:
+        """Keep what uv learnt of sdists by building them, for each environment of a resolution."""
+        for environment, targets in domain:
+            values = {sdist_key(environment, targets, sha): encode_metadata(m) for sha, m in learnt.items()}
+            self.cache.put("sdist-built", values, now=self.now)
 
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
         self.progress.step("looking for cells that cannot be")
-        outcome = self.recall(environments)
-        return self._scan([Scan(e) for e in environments], environments) if outcome is None else outcome
+        scans = [Scan(environment) for environment in environments]
+        while self._advance(scans):
+            self._learn(scans)
+        return self._blockers(scans, environments)
 
     def recall(self, environments: Sequence[Environment]) -> Blockers | None:
-        """The outcome of an earlier scan, if all that it read is as it was."""
+        """The outcome of an earlier scan, if all that it read is as it was; it may well be that there is no blocker."""
         known = self.kept("scan", scan_key(environments))
         outcome = decode_scan(known, environments, self.facts) if known else None
         self.remembered = outcome is not None
@@ -116,11 +133,6 @@ class Learner:
             while busy() and self._advance(scans):
                 self._learn(scans)
 
-    def _scan(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
-        while self._advance(scans):
-            self._learn(scans)
-        return self._blockers(scans, environments)
-
     def _blockers(self, scans: Sequence[Scan], environments: Sequence[Environment]) -> Blockers:
         return {
             (environment.name, target): blockers
@@ -137,3 +149,22 @@ class Learner:
         self.pages({name for scan in scans for name in scan.pages})
         files = {sha: file for scan in scans for sha, file in scan.files.items()}
         self.facts.metadata |= self.index.metadata(files.values())
+
+
+def _read_sdist(file: IndexFile, data: bytes) -> Sdist:
+    static = static_metadata(file.filename, data)
+    metadata = parse_metadata(file, static) if static is not None else None
+    return Sdist(build_requires=build_requirements(file.filename, data), metadata=metadata)
+
+
+def _encode_sdist(sdist: Sdist) -> bytes:
+    metadata = encode_metadata(sdist.metadata).decode() if sdist.metadata else None
+    return json.dumps([sdist.build_requires, metadata]).encode()
+
+
+def _decode_sdist(value: bytes) -> Sdist:
+    """The inverse of ``_encode_sdist``."""
+    build_requires, metadata = json.loads(value)
+    return Sdist(
+        build_requires=tuple(build_requires), metadata=decode_metadata(metadata.encode()) if metadata else None
+    )

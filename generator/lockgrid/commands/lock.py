@@ -16,7 +16,7 @@ from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.hold import held_cells
-from lockgrid.commands.learn import Blockers, Learner
+from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core import extras, gridfile
@@ -28,12 +28,10 @@ from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
+from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
-from lockgrid.model.spec import Environment, Spec
-from lockgrid.model.target import Target
-
-Cell = tuple[str, Target]
+from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell
+from lockgrid.model.spec import Cell, Environment, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +150,7 @@ class _Run:
         groups = [shared] if any(e in self.wanted for e in shared) else []
         return groups + [[e] for e in self.wanted if e.apart]
 
-    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], dict[Cell, tuple[Blocker, ...]]]:
+    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], Blockers]:
         """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
         learner = resolver.learner
         involved = [e for group in self._groups() for e in group]
@@ -163,9 +161,10 @@ class _Run:
         groups = [part for group in self._groups() for part in self._parts(group, resolver)]
         self._note_unknown_upgrades()
         same_input = self._same_input(involved)
+        recalled = learner.recall(involved)
         if not same_input:
-            resolver.start(groups, learner.recall(involved) or learner.guess(involved))
-        blockers = dict(learner.scan(involved))
+            resolver.start(groups, learner.guess(involved) if recalled is None else recalled)
+        blockers = dict(learner.scan(involved) if recalled is None else recalled)
         self._check_facts(involved, learner, blockers)
         if same_input and set(blockers) == self._unsupported(involved):
             held = held_cells(learner, involved, blockers, self.old.locks, resolver.old_digest)
@@ -221,7 +220,9 @@ class _Run:
     def _note_unknown_upgrades(self) -> None:
         locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
         for name in sorted(self.options.upgrade - locked):
-            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade")
+            hint = nearest(name, locked)
+            tail = f"; {hint}" if hint.startswith("did you mean") else ""
+            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade{tail}")
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
@@ -235,7 +236,7 @@ class _Run:
     def _finish(
         self,
         cells: Mapping[Cell, ProvenCell],
-        blockers: Mapping[Cell, tuple[Blocker, ...]],
+        blockers: Mapping[Cell, Sequence[Blocker]],
         build: str,
         uv: str,
         apart: Sequence[str],

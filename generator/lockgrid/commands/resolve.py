@@ -11,35 +11,28 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
-from lockgrid.commands.learn import Blockers, Cell, Learner
+from lockgrid.commands.diagnose import Outcome, narrow, sharing
+from lockgrid.commands.learn import Learner
+from lockgrid.commands.prove import Verdict, choose, prove
 from lockgrid.core import keep
-from lockgrid.core.differ import differ_over, received_exceptions
-from lockgrid.core.failure import NEXT, indent, nothing_left, unsolvable
-from lockgrid.core.inputs import extra_problems
-from lockgrid.core.prove import prove_closure, prove_index, prove_tags
+from lockgrid.core.differ import apart_over, received_exceptions
+from lockgrid.core.failure import NEXT, indent, nothing_left
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
 from lockgrid.core.resolution import (
-    Exclusion,
     Preference,
     Request,
-    exclude_all,
     preferences_lock,
     project_toml,
     resolver_settings,
 )
-from lockgrid.core.select import Selection, parse_pylock, select
-from lockgrid.errors import InputError, UnsatisfiableError
-from lockgrid.model.grid import Pin, ProvenCell
-from lockgrid.model.spec import Environment
+from lockgrid.errors import UnsatisfiableError
+from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
+from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
 # Each round excludes a version or gives up a cell, so a run ends by itself; this only bounds a strange index.
 _ROUNDS = 100
 _WORKERS = 2
-
-Outcome = Resolved | NoSolution
-Selections = dict[Cell, Selection]
-Domain = list[tuple[Environment, tuple[Target, ...]]]
 
 
 @dataclass(slots=True)
@@ -57,11 +50,14 @@ class Solved:
 
 @dataclass(slots=True)
 class Resolver:
-    """Resolves groups of environments. ``old`` and ``upgrade`` say which pins to keep."""
+    """Resolves groups of environments. ``old`` and ``upgrade`` say which pins to keep.
+
+    The pages of the sdists that the environments name must be known: uv is told which of them have one.
+    """
 
     uv: Uv
     learner: Learner
-    old: keep.OldLocks
+    old: OldLocks
     old_digest: str  # of the lockfiles in `old`, empty when nothing is kept
     upgrade: frozenset[str] | None  # None: upgrade everything
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
@@ -71,7 +67,6 @@ class Resolver:
 
     def start(self, groups: Sequence[Sequence[Environment]], hopeless: Iterable[Cell]) -> None:
         """Let uv begin on what ``resolve`` will probably be asked; a wrong guess costs time and nothing else."""
-        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         names = ", ".join(e.name for group in groups for e in group)
         self.learner.progress.step(f"resolving {names}")
         for group in groups:
@@ -88,7 +83,6 @@ class Resolver:
 
         Raises ``UnsatisfiableError`` when an environment is left without a cell.
         """
-        self.learner.pages({name for group in groups for e in group for name in e.sdists})
         requests = [self._first_request(group, frozenset(hopeless)) for group in groups]
         futures = [self.started.get(r) or self.pool.submit(self.uv_lock, r) for r in requests]
         solved = []
@@ -104,25 +98,13 @@ class Resolver:
         sdists = sorted(name for name in named if self.learner.facts.offers_sdist(name))
         return self.uv.lock(project_toml(request), resolver_settings(request, sdists), kept)
 
-    def request(
-        self,
-        group: Sequence[Environment],
-        domain: dict[str, tuple[Target, ...]],
-        preferences: tuple[Preference, ...] = (),
-        exclusions: tuple[Exclusion, ...] = (),
-    ) -> Request:
-        """A request over some environments of a larger domain."""
+    def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
         return Request(
             environments=tuple(group),
-            domain=tuple((e.name, domain[e.name]) for e in group),
+            domain=tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group),
             cutoff=self.learner.facts.cutoff,
-            preferences=preferences,
-            exclusions=exclusions,
+            preferences=self._preferences(group),
         )
-
-    def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
-        domain = {e.name: tuple(t for t in e.targets if (e.name, t) not in hopeless) for e in group}
-        return self.request(group, domain, self._preferences(group))
 
     def _preferences(
         self, group: Sequence[Environment], also: Iterable[Preference] = (), *, keep_old: bool = True
@@ -152,21 +134,22 @@ class Resolver:
             texts = self._export(request, outcome)
             if kept := self._proven_before(request, texts):
                 return [Solved(environments=request.environments, proven=kept, blockers=blockers)]
-            selections = self._select(request, texts)
+            selections = choose(self.learner, request, texts, self._keep_file)
             sets = received_exceptions(request.environments, selections)
             if len(sets) > 1:
                 return self._solve_sets(sets, request, blockers)
-            result, exclusions = self._prove(request, selections, outcome)
-            if not result.blockers:
-                result.blockers = blockers
-                self._proven.append((_domain(request), texts, tuple(result.proven.values())))
-                return [result]
-            new = [exclusion for exclusion in exclusions if exclusion not in request.exclusions]
-            if new:
-                request = replace(request, exclusions=(*request.exclusions, *new))
+            verdict = prove(self.learner, self.uv, request, outcome, selections)
+            if not verdict.blockers:
+                self._proven.append((request.all_domain, texts, tuple(verdict.proven.values())))
+                return [Solved(environments=request.environments, proven=verdict.proven, blockers=blockers)]
+            known = request.exclusions
+            more = [exclusion for exclusion in verdict.exclusions if exclusion not in known]
+            wiser = replace(request, exclusions=(*known, *more)).with_extras(verdict.extras)
+            if wiser != request:
+                request = wiser
             else:
-                blockers = blockers | result.blockers
-                request = self._without(request, result.blockers, blockers)
+                blockers = blockers | verdict.blockers
+                request = self._without(request, verdict.blockers, blockers)
             self.learner.progress.step("resolving again, with what was learnt")
             outcome = self.uv_lock(request)
         raise UnsatisfiableError(
@@ -190,9 +173,9 @@ class Resolver:
 
     def _proven_before(self, request: Request, texts: Sequence[str]) -> dict[Cell, ProvenCell] | None:
         """The cells as an earlier run proved them, when all that the proofs read is as it was."""
-        key = proof_key(_domain(request), texts, self.old_digest)
+        key = proof_key(request.all_domain, texts, self.old_digest)
         known = self.learner.kept("proof", key)
-        cells = decode_proofs(known, _domain(request), self.learner.facts) if known else None
+        cells = decode_proofs(known, request.all_domain, self.learner.facts) if known else None
         return {(cell.environment, cell.target): cell for cell in cells} if cells is not None else None
 
     def remember(self, old_digest: str) -> None:
@@ -202,83 +185,11 @@ class Resolver:
             if value is not None:
                 self.learner.keep("proof", proof_key(domain, texts, old_digest), value)
 
-    def _select(self, request: Request, texts: Sequence[str]) -> Selections:
-        """What each cell would install, with the files that the old lock had where they still serve."""
-        selections: Selections = {}
-        known: dict[tuple[str, tuple[Target, ...], frozenset[str]], dict[Target, Selection]] = {}
-        for environment, text in zip(request.environments, texts, strict=True):
-            key = text, request.targets(environment.name), frozenset(environment.sdists)
-            if key not in known:  # environments that require the same have the same export
-                known[key] = select(parse_pylock(text), key[1], key[2])
-            selections |= {(environment.name, target): selection for target, selection in known[key].items()}
-        named = {pin.name for selection in selections.values() for pin in selection.pins}
-        self.learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})
-        for environment in request.environments:
-            for target in request.targets(environment.name):
-                selection = selections[environment.name, target]
-                kept = tuple(self._kept(pin, environment, target) for pin in selection.pins)
-                selections[environment.name, target] = replace(selection, pins=kept)
-        return selections
-
-    def _kept(self, pin: Pin, environment: Environment, target: Target) -> Pin:
+    def _keep_file(self, pin: Pin, environment: Environment, target: Target) -> Pin:
+        """The pin with the file that the old lock had where that still serves."""
         if self.upgrade is None or pin.name in self.upgrade:
             return pin
         return keep.keep_file(pin, environment, target, self.old, self.learner.facts)
-
-    def _prove(self, request: Request, selections: Selections, resolved: Resolved) -> tuple[Solved, list[Exclusion]]:
-        """Proofs 1 to 3 of every cell; also the versions that a cell failed over and no resolution should offer it."""
-        facts = self.learner.facts
-        result = Solved(environments=request.environments)
-        exclusions: dict[tuple[str, str], list[Target]] = {}
-        for environment in request.environments:
-            for target in request.targets(environment.name):
-                selection = selections[environment.name, target]
-                blockers, hopeless = prove_tags(environment, target, selection, facts)
-                index_blockers, index_hopeless = prove_index(selection.pins, facts)
-                if blockers or index_blockers:
-                    result.blockers[environment.name, target] = (*blockers, *index_blockers)
-                for version in [*hopeless, *index_hopeless]:
-                    exclusions.setdefault(version, []).append(target)
-        sound = {cell: selection.pins for cell, selection in selections.items() if cell not in result.blockers}
-        self._learn_metadata({pin.file.sha256: pin for pins in sound.values() for pin in pins}, resolved)
-        problems = extra_problems(request.environments, [(name, pins) for (name, _), pins in sound.items()], facts)
-        if problems:
-            raise InputError(problems)
-        self.learner.progress.step(f"proving {len(selections)} cells")
-        for number, (cell, pins) in enumerate(sound.items(), 1):
-            for version in self._prove_closure(request, cell, pins, result):
-                exclusions.setdefault(version, []).append(cell[1])
-            self.learner.progress.advance(number, len(sound))
-        found = [e for (name, version), where in exclusions.items() for e in exclude_all(name, [version], where)]
-        return result, found
-
-    def _prove_closure(
-        self, request: Request, cell: Cell, pins: tuple[Pin, ...], result: Solved
-    ) -> list[tuple[str, str]]:
-        """Proof 2 of one cell, into ``result``; the versions that the cell should not be offered again."""
-        name, target = cell
-        environment = next(e for e in request.environments if e.name == name)
-        closure = prove_closure(environment, target, pins, self.learner.facts)
-        if closure.blockers:
-            result.blockers[cell] = tuple(closure.blockers)
-        else:
-            # An override of uv's drops the marker of what it overrides: what nothing asks for here stays out.
-            via = tuple((pin, tuple(by)) for pin, by in closure.via.items() if by)
-            needed = tuple(pin for pin in pins if closure.via[pin.name])
-            result.proven[cell] = ProvenCell(environment=name, target=target, pins=needed, via=via)
-        return closure.hopeless
-
-    def _learn_metadata(self, pins: dict[str, Pin], resolved: Resolved) -> None:
-        """METADATA of every file: from the wheel itself, for a sdist from what uv learnt."""
-        self.learner.metadata(pins.values())
-        facts = self.learner.facts.metadata
-        sdists = {sha: pin for sha, pin in pins.items() if sha not in facts}
-        facts |= self.learner.sdist_metadata(sdists)
-        new = {
-            sha: self.uv.sdist_metadata(resolved, p.name, p.version) for sha, p in sdists.items() if sha not in facts
-        }
-        facts |= new
-        self.learner.keep_sdist_metadata(new)
 
     # -- when uv finds no solution -------------------------------------------------------------------
 
@@ -286,11 +197,21 @@ class Resolver:
         """Find the cells that cannot be, or the environments that cannot share, and go on without."""
         self.learner.progress.step("no common solution; looking for who is at fault")
         failed: Blockers = {}
+        spared: dict[str, dict[Target, frozenset[str]]] = {}
         for environment in request.environments:
-            failed |= self._narrow(environment, request)
+            found, without = narrow(environment, request, self.uv_lock, self._judge)
+            failed |= found
+            spared |= {environment.name: without} if without else {}
         known = blockers | failed
         if failed:
             request = self._without(request, failed, known)
+        if spared and len(request.environments) > 1:  # an override reaches everyone, and so does its absence
+            alone = [[e] for e in request.environments if e.name in spared]
+            others = [e for e in request.environments if e.name not in spared]
+            return self._solve_sets([*([others] if others else []), *alone], request, known)
+        for target, names in (item for without in spared.values() for item in without.items()):
+            request = request.sparing(names, [target])
+        if failed or spared:
             outcome = self.uv_lock(request)
             if not isinstance(outcome, NoSolution):
                 return self._solve(request, outcome, known)
@@ -303,52 +224,19 @@ class Resolver:
         if len(request.environments) == 1:
             file = request.environments[0].file
             raise UnsatisfiableError(f"{file} cannot be resolved:\n{indent(failure.explanation)}", next_step=NEXT)
-        return self._solve_sets(self._sharing(request), request, known)
+        return self._solve_sets(sharing(request, self.uv_lock), request, known)
 
-    def _narrow(self, environment: Environment, request: Request) -> Blockers:
-        """The cells of one environment that uv cannot solve by themselves: tried by Python, then by platform."""
-        targets = request.targets(environment.name)
-        if not request.split and self._attempt(environment, targets, request) is None:
-            return {}
-        failed: Blockers = {}
-        for python in sorted({t.python for t in targets}):
-            row = tuple(t for t in targets if t.python == python)
-            if self._attempt(environment, row, request) is None:
-                continue
-            for target in row:
-                failure = self._attempt(environment, (target,), request)
-                if failure is not None:
-                    failed[environment.name, target] = (unsolvable(failure.explanation, failure.sdists),)
-        return failed
-
-    def _attempt(self, environment: Environment, targets: tuple[Target, ...], request: Request) -> NoSolution | None:
-        """The answer of uv when the environment alone has no solution on these targets."""
-        alone = self.request([environment], {environment.name: targets}, exclusions=request.exclusions)
-        outcome = self.uv_lock(alone)
-        return outcome if isinstance(outcome, NoSolution) else None
-
-    def _sharing(self, request: Request) -> list[list[Environment]]:
-        """Put each environment into the first set with which uv finds a common solution."""
-        sets: list[list[Environment]] = []
-        domain = dict(request.domain)
-        for environment in request.environments:
-            for members in sets:
-                trial = self.request([*members, environment], domain, exclusions=request.exclusions)
-                if any(not isinstance(self.uv_lock(replace(trial, split=s)), NoSolution) for s in (False, True)):
-                    members.append(environment)
-                    break
-            else:
-                sets.append([environment])
-        return sets
+    def _judge(self, request: Request, resolved: Resolved) -> Verdict:
+        texts = self._export(request, resolved)
+        return prove(self.learner, self.uv, request, resolved, choose(self.learner, request, texts, self._keep_file))
 
     def _solve_sets(self, sets: Sequence[Sequence[Environment]], request: Request, blockers: Blockers) -> list[Solved]:
         """Solve each set by itself, later ones preferring what earlier ones pinned; say over what they differ."""
         solved: list[Solved] = []
-        domain = dict(request.domain)
         for members in sets:
             earlier = [p for result in solved for p in keep.pinned(result.proven.values())]
             preferences = self._preferences(members, earlier, keep_old=bool(request.preferences))
-            part = self.request(members, domain, preferences, request.exclusions)
+            part = request.part(members, preferences=preferences)
             solved += self._solve(part, self.uv_lock(part), {})
         solved[0].blockers = blockers | solved[0].blockers
         # Proofs that were remembered have read nothing yet.
@@ -357,18 +245,8 @@ class Resolver:
         return solved
 
     def _say_apart(self, solved: Sequence[Solved]) -> None:
-        for number, later in enumerate(solved):
-            for earlier in solved[:number]:
-                for one in earlier.environments:
-                    for other in later.environments:
-                        packages = differ_over(
-                            (one, earlier.cells(one.name)), (other, later.cells(other.name)), self.learner.facts
-                        )
-                        over = "; ".join(packages[:5]) or "their overrides or sdists"
-                        sentence = f"{one.name} and {other.name} are locked apart: they differ over {over}"
-                        if sentence not in self.apart:
-                            self.apart.append(sentence)
-
-
-def _domain(request: Request) -> Domain:
-    return [(environment, request.targets(environment.name)) for environment in request.environments]
+        found = [[(e, result.cells(e.name)) for e in result.environments] for result in solved]
+        for number, later in enumerate(found):
+            for earlier in found[:number]:
+                said = apart_over(earlier, later, self.learner.facts)
+                self.apart += [sentence for sentence in said if sentence not in self.apart]

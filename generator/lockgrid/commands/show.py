@@ -1,4 +1,4 @@
-"""``lockgrid show``: the grid, for machines; ``cli`` draws the table."""
+"""``lockgrid show``: the grid, with what ``envs/`` says of its environments."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from typing import Any
 from lockgrid.commands.context import Context
 from lockgrid.core.gridfile import cell_values
 from lockgrid.core.resolution import timestamp
+from lockgrid.errors import InputError
 from lockgrid.model.grid import Grid
 
 
-def show(context: Context) -> Grid:
-    """The grid as it was locked. Raises ``InputError`` when there is none."""
-    return context.require_grid()
+def show(context: Context) -> tuple[Grid, dict[str, str]]:
+    """The grid as it was locked, and the summaries of its environments by name.
+
+    Raises ``InputError`` when there is no grid; ``envs/`` may be broken, then there are no summaries.
+    """
+    grid = context.require_grid()
+    try:
+        spec = context.spec()
+    except InputError:
+        return grid, {}
+    locked = {cell.environment for cell in grid.cells}
+    return grid, {e.name: e.summary for e in spec.environments if e.summary and e.name in locked}
 
 
 def grid_as_json(grid: Grid) -> dict[str, Any]:

@@ -9,10 +9,8 @@ from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
 from lockgrid.core.lockfile import assemble
 from lockgrid.core.render.requirements import render
 from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
-from lockgrid.model.spec import Environment, Spec
+from lockgrid.model.spec import Cell, Environment, Spec
 from lockgrid.model.target import Target
-
-Cell = tuple[str, Target]
 
 
 def lockfile_texts(environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell]) -> dict[str, str]:
@@ -32,7 +30,7 @@ def lockfile_texts(environments: Iterable[Environment], cells: Mapping[Cell, Pro
 
 
 def records(
-    environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell], blockers: Mapping[Cell, tuple[Blocker, ...]]
+    environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell], blockers: Mapping[Cell, Sequence[Blocker]]
 ) -> list[CellRecord]:
     """One record a cell; a cell that is neither proven nor blocked is a bug and raises KeyError."""
     return [

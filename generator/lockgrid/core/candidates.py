@@ -6,6 +6,7 @@ grows while a lock runs, and everything here is a pure function of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -117,19 +118,36 @@ def index_refusal(file: IndexFile, facts: Facts) -> Refusal | None:
     return None
 
 
-def best_file(name: str, version: Version, target: Target, facts: Facts, *, sdist_allowed: bool) -> IndexFile | None:
-    """The file of one release that an installer on the target would take, None when it can take none."""
+def best_file(
+    name: str,
+    version: Version,
+    target: Target,
+    facts: Facts,
+    *,
+    sdist_allowed: bool,
+    only: Callable[[IndexFile], bool] | None = None,
+) -> IndexFile | None:
+    """The file of one release that an installer on the target would take, None when it can take none.
+
+    ``only`` tells which files it may take, such as those that a lockfile pins; None stands for all.
+    """
+    if only is not None:
+        return _best(filter(only, facts.release(name, version)), target, facts, sdist_allowed=sdist_allowed)
     key = (name, version, target, sdist_allowed)
     if key not in facts._best:
-        ranked = []
-        for file in facts.release(name, version):
-            rank = wheel_rank(file.filename, target) if file.is_wheel else _AFTER_WHEELS
-            if rank is not None:
-                ranked.append((rank, _build_order(file), file.filename, file))
-        ranked.sort(key=lambda entry: entry[:3])
-        fitting = (entry[3] for entry in ranked if not refusal(entry[3], target, facts, sdist_allowed=sdist_allowed))
-        facts._best[key] = next(fitting, None)
+        facts._best[key] = _best(facts.release(name, version), target, facts, sdist_allowed=sdist_allowed)
     return facts._best[key]
+
+
+def _best(files: Iterable[IndexFile], target: Target, facts: Facts, *, sdist_allowed: bool) -> IndexFile | None:
+    ranked = []
+    for file in files:
+        rank = wheel_rank(file.filename, target) if file.is_wheel else _AFTER_WHEELS
+        if rank is not None:
+            ranked.append((rank, _build_order(file), file.filename, file))
+    ranked.sort(key=lambda entry: entry[:3])
+    fitting = (entry[3] for entry in ranked if not refusal(entry[3], target, facts, sdist_allowed=sdist_allowed))
+    return next(fitting, None)
 
 
 def _build_order(file: IndexFile) -> tuple[int, str]:

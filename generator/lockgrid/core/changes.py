@@ -8,11 +8,8 @@ from packaging.version import Version
 
 from lockgrid.core.lockfile import parse_lockfile, pins_by_python
 from lockgrid.errors import UnsatisfiableError
-from lockgrid.model.grid import CellRecord, Lockfile, ProvenCell
-from lockgrid.model.target import Target
-
-Cell = tuple[str, Target]
-OldLocks = Mapping[tuple[str, str], Lockfile]
+from lockgrid.model.grid import CellRecord, OldLocks, ProvenCell
+from lockgrid.model.spec import Cell
 
 
 def new_sdists(cells: Mapping[Cell, ProvenCell], old: OldLocks, wanted: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from lockgrid.core.requirement import admits
 from lockgrid.core.select import Selection
 from lockgrid.core.targets import marker_applies
 from lockgrid.model.grid import ProvenCell
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Cell, Environment
 from lockgrid.model.target import Target
 
 
@@ -42,6 +42,20 @@ def differ_over(
             (hard if clash else soft).setdefault(pin.name, sentence)
     chosen = hard or soft
     return [chosen[name] for name in sorted(chosen)]
+
+
+def apart_over(
+    earlier: Sequence[tuple[Environment, Sequence[ProvenCell]]],
+    later: Sequence[tuple[Environment, Sequence[ProvenCell]]],
+    facts: Facts,
+) -> list[str]:
+    """A sentence for each environment of one resolution with each of another: over what they are locked apart."""
+    said = []
+    for one in earlier:
+        for other in later:
+            over = "; ".join(differ_over(one, other, facts)[:5]) or "their overrides or sdists"
+            said.append(f"{one[0].name} and {other[0].name} are locked apart: they differ over {over}")
+    return said
 
 
 def _excludes(specifiers: dict[str, set[str]], name: str, version: str) -> bool:
@@ -81,7 +95,7 @@ def _asked_extras(name: str, via: Iterable[tuple[str, tuple[str, ...]]]) -> set[
 
 
 def received_exceptions(
-    environments: Sequence[Environment], selections: Mapping[tuple[str, Target], Selection]
+    environments: Sequence[Environment], selections: Mapping[Cell, Selection]
 ) -> list[list[Environment]]:
     """The environments in sets that may share a resolution as far as overrides and sdists go.
 

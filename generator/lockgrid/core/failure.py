@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import Blocker, Proof
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Cell, Environment
 from lockgrid.model.target import Target, python_key
 
 NEXT = "change the requirements that contradict each other in envs/"
@@ -31,9 +31,7 @@ def indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in cut)
 
 
-def nothing_left(
-    environment: Environment, blockers: Mapping[tuple[str, Target], Sequence[Blocker]]
-) -> UnsatisfiableError:
+def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Blocker]]) -> UnsatisfiableError:
     """The error for an environment without one proven cell, with each reason once."""
     where: dict[str, list[Target]] = {}
     found: list[Blocker] = []

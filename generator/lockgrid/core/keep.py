@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from packaging.version import Version
 
-from lockgrid.core.candidates import Facts, refusal, wheel_rank
+from lockgrid.core.candidates import Facts, best_file
 from lockgrid.core.resolution import Preference
-from lockgrid.model.grid import Lockfile, Pin, ProvenCell
+from lockgrid.model.grid import LockedPin, OldLocks, Pin, ProvenCell
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
-
-#: Lockfiles by ``<environment>/<platform>``.
-OldLocks = Mapping[tuple[str, str], Lockfile]
 
 
 def preferences(
@@ -64,13 +61,10 @@ def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks,
         if not same or pin.file.sha256 in locked.hashes:
             continue
         allowed = pin.name in environment.sdists
-        held = [
-            file
-            for file in facts.release(pin.name, Version(pin.version))
-            if file.sha256 in locked.hashes and refusal(file, target, facts, sdist_allowed=allowed) is None
-        ]
+        version = Version(pin.version)
+        held = best_file(pin.name, version, target, facts, sdist_allowed=allowed, only=_pinned_by(locked))
         if held:
-            return replace(pin, file=min(held, key=lambda f: _preference(f, target)))
+            return replace(pin, file=held)
     return pin
 
 
@@ -83,21 +77,15 @@ def locked_pins(environment: Environment, target: Target, old: OldLocks, facts: 
     for locked in lockfile.pins:
         if target.python not in locked.pythons:
             continue
-        allowed = locked.name in environment.sdists
-        files = [
-            file
-            for file in facts.release(locked.name, Version(locked.version))
-            if file.sha256 in locked.hashes
-            and file.is_wheel == (locked.name not in lockfile.sdists)
-            and refusal(file, target, facts, sdist_allowed=allowed) is None
-        ]
-        if not files:
+        allowed, version = locked.name in environment.sdists, Version(locked.version)
+        only = _pinned_by(locked, built=locked.name in lockfile.sdists)
+        best = best_file(locked.name, version, target, facts, sdist_allowed=allowed, only=only)
+        if best is None:
             return None
-        best = min(files, key=lambda file: _preference(file, target))
         pins.append(Pin(name=locked.name, version=locked.version, file=best))
     return pins
 
 
-def _preference(file: IndexFile, target: Target) -> tuple[int, str]:
-    rank = wheel_rank(file.filename, target)
-    return (rank if rank is not None else 10**6, file.filename)
+def _pinned_by(locked: LockedPin, *, built: bool | None = None) -> Callable[[IndexFile], bool]:
+    """Tells which files the pin holds; ``built`` asks for sdists alone, False for wheels alone."""
+    return lambda file: file.sha256 in locked.hashes and built in (None, not file.is_wheel)

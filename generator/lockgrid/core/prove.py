@@ -36,12 +36,15 @@ class Closure:
     """The outcome of proof 2: what failed, and who asks for each pin (``via``).
 
     ``hopeless`` are the versions that no resolution should offer the target again: uv does not look at the
-    upper bound of a ``Requires-Python``.
+    upper bound of a ``Requires-Python``. ``unmet`` are packages that are asked for and have no pin, ``extras``
+    what is asked of overridden packages.
     """
 
     blockers: list[Blocker] = field(default_factory=list)
     hopeless: list[tuple[str, str]] = field(default_factory=list)
     via: dict[str, dict[str, None]] = field(default_factory=dict)
+    unmet: set[str] = field(default_factory=set)
+    extras: dict[str, set[str]] = field(default_factory=dict)
 
 
 def prove_tags(
@@ -140,7 +143,7 @@ class _Walk:
             if item not in done:
                 done.add(item)
                 self._expand(*item)
-        for pin in self.pins.values():
+        for pin in (pin for name, pin in self.pins.items() if self.result.via[name]):
             specifier = self.facts.metadata[pin.file.sha256].requires_python
             if specifier and not _admits(specifier, self.target):
                 self.result.hopeless.append((pin.name, pin.version))
@@ -176,6 +179,7 @@ class _Walk:
         specifier = override.specifier if override else demanded.specifier
         pin = self.pins.get(name)
         if pin is None:
+            self.result.unmet.add(name)
             serves = _served(name, specifier, self.facts)
             self._fail(f"{name}{specifier}", "is met by no pin", "a pin", by, serves)
             return
@@ -186,6 +190,8 @@ class _Walk:
             return
         metadata = self.facts.metadata[pin.file.sha256]
         asked = demanded.extras
+        if override and asked:
+            self.result.extras.setdefault(name, set()).update(asked)
         unknown = sorted(asked - {canonicalize_name(extra) for extra in metadata.provides_extra})
         if unknown:
             provided = ", ".join(sorted(metadata.provides_extra)) or "none"

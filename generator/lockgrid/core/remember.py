@@ -16,12 +16,10 @@ import packaging
 
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_environment
-from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
+from lockgrid.model.grid import Blocker, Blockers, Pin, Proof, ProvenCell
 from lockgrid.model.index import IndexFile
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
-
-Cell = tuple[str, Target]
 
 # Part of every key: raised when a scan, a selection or a proof comes to answer differently.
 _ANSWERS = 3
@@ -32,13 +30,21 @@ def scan_key(environments: Iterable[Environment]) -> str:
     return _digest("scan", [_stem(environment) for environment in environments])
 
 
-def proof_key(domain: Iterable[tuple[Environment, Sequence[Target]]], pylocks: Sequence[str], old_locks: str) -> str:
+def proof_key(domain: Domain, pylocks: Sequence[str], old_locks: str) -> str:
     """What identifies the proofs of these cells, as a digest.
 
     ``pylocks`` are the texts that uv exported, ``old_locks`` a digest of the lockfiles whose files are kept.
     """
-    cells = [[_stem(e), [f"{t.platform.label} {t.python}" for t in targets]] for e, targets in domain]
-    return _digest("proof", [cells, [sha256(text.encode()).hexdigest() for text in pylocks], old_locks])
+    return _digest("proof", [_cells(domain), [sha256(text.encode()).hexdigest() for text in pylocks], old_locks])
+
+
+def sdist_key(environment: Environment, targets: Sequence[Target], sha256: str) -> str:
+    """What identifies that which a resolution for these cells tells of a sdist, as a digest."""
+    return _digest("sdist", [_cells([(environment, tuple(targets))]), sha256])
+
+
+def _cells(domain: Domain) -> list[Any]:
+    return [[_stem(e), [f"{t.platform.label} {t.python}" for t in targets]] for e, targets in domain]
 
 
 def _stem(environment: Environment) -> list[Any]:
@@ -82,9 +88,7 @@ def encode_scan(blockers: Mapping[Cell, Sequence[Blocker]], facts: Facts) -> byt
     return json.dumps([guard, rows]).encode()
 
 
-def decode_scan(
-    value: bytes, environments: Iterable[Environment], facts: Facts
-) -> dict[Cell, tuple[Blocker, ...]] | None:
+def decode_scan(value: bytes, environments: Iterable[Environment], facts: Facts) -> Blockers | None:
     """The kept outcome, None when a page (all of them known to ``facts``) or the cut-off speaks against it."""
     guard, rows = json.loads(value)
     if not _holds(guard, facts):
@@ -139,9 +143,7 @@ def encode_proofs(cells: Sequence[ProvenCell], facts: Facts) -> bytes | None:
     return json.dumps([guard, [_pin_row(pin) for pin in pins], rows]).encode()
 
 
-def decode_proofs(
-    value: bytes, domain: Iterable[tuple[Environment, Sequence[Target]]], facts: Facts
-) -> list[ProvenCell] | None:
+def decode_proofs(value: bytes, domain: Domain, facts: Facts) -> list[ProvenCell] | None:
     """The kept cells, None when a page (all of them known to ``facts``) or the cut-off speaks against them."""
     guard, pin_rows, rows = json.loads(value)
     if not _holds(guard, facts):

@@ -6,15 +6,15 @@ a cell that cannot be installed never bends the pins of the cells that can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import tomlkit
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.targets import platform_markers, targets_marker
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Domain, Environment, Override
 from lockgrid.model.target import Target, python_key
 
 PROJECT = "lockgrid-resolution"
@@ -47,7 +47,8 @@ class Request:
 
     ``split`` makes uv look at each Python by itself from the start. By itself it forks only where a
     requirement or a Requires-Python makes it, and then may find no version that serves a run of Pythons
-    though each of them has one.
+    though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
+    ``spared`` the targets on which nothing asks for an overridden package.
     """
 
     environments: tuple[Environment, ...]
@@ -56,6 +57,49 @@ class Request:
     exclusions: tuple[Exclusion, ...] = ()
     preferences: tuple[Preference, ...] = ()
     split: bool = False
+    override_extras: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
+
+    @property
+    def all_domain(self) -> Domain:
+        """The environments with the targets to lock for each."""
+        return [(environment, self.targets(environment.name)) for environment in self.environments]
+
+    def environment(self, name: str) -> Environment:
+        """One of the environments."""
+        return next(environment for environment in self.environments if environment.name == name)
+
+    def cells(self) -> Iterator[tuple[Environment, Target]]:
+        """Every cell to lock, in order."""
+        for environment in self.environments:
+            for target in self.targets(environment.name):
+                yield environment, target
+
+    def part(
+        self,
+        environments: Sequence[Environment],
+        targets: tuple[Target, ...] | None = None,
+        preferences: tuple[Preference, ...] = (),
+    ) -> Request:
+        """A request over some of the environments, on the same targets or fewer, with what is known of the index."""
+        domain = tuple((e.name, self.targets(e.name) if targets is None else targets) for e in environments)
+        return replace(self, environments=tuple(environments), domain=domain, preferences=preferences, split=False)
+
+    def with_extras(self, asked: Mapping[str, Iterable[str]]) -> Request:
+        """The same with these extras, too, asked of overridden packages: an override of uv's replaces them."""
+        known = {name: set(extras) for name, extras in self.override_extras}
+        for name, extras in asked.items():
+            known.setdefault(name, set()).update(extras)
+        rows = tuple((name, tuple(sorted(extras))) for name, extras in sorted(known.items()))
+        return replace(self, override_extras=rows)
+
+    def sparing(self, names: Iterable[str], targets: Iterable[Target]) -> Request:
+        """The same without these overridden packages on the targets, further to those that are spared them already."""
+        known = {name: set(found) for name, found in self.spared}
+        for name in names:
+            known.setdefault(name, set()).update(targets)
+        rows = ((name, tuple(sorted(found, key=lambda t: t.sort_key))) for name, found in sorted(known.items()))
+        return replace(self, spared=tuple(rows))
 
     def targets(self, environment: str) -> tuple[Target, ...]:
         """The targets to lock for one environment."""
@@ -76,9 +120,7 @@ def project_toml(request: Request) -> str:
         environment.extra: _requirements(environment, request.targets(environment.name), everything)
         for environment in request.environments
     }
-    overrides = {
-        o.name: f"{o.name}{_extras(e, o.name)}{o.specifier}" for e in request.environments for o in e.overrides
-    }
+    overrides = {o.name: _override(e, o, request) for e in request.environments for o in e.overrides}
     constraints = [f"{h.name}{h.specifier}" for e in request.environments for h in e.holds]
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
@@ -102,15 +144,20 @@ def project_toml(request: Request) -> str:
     return tomlkit.dumps(document)
 
 
-def _extras(environment: Environment, name: str) -> str:
-    """The extras that the environment asks of a package: an override of uv's replaces them too, if it has none."""
-    asked = {
+def _override(environment: Environment, override: Override, request: Request) -> str:
+    """The override for uv, which puts it in the place of the whole requirement: extras and marker are lost."""
+    name = override.name
+    asked = set(dict(request.override_extras).get(name, ())) | {
         extra
         for declared in environment.requires
         if canonicalize_name(declared.requirement.name) == name
-        for extra in declared.requirement.extras
+        for extra in map(canonicalize_name, declared.requirement.extras)
     }
-    return f"[{','.join(sorted(asked))}]" if asked else ""
+    extras = f"[{','.join(sorted(asked))}]" if asked else ""
+    everything = request.all_targets
+    spared = set(dict(request.spared).get(name, ()))
+    marker = targets_marker([target for target in everything if target not in spared], everything)
+    return f"{name}{extras}{override.specifier}" + (f" ; {marker}" if marker else "")
 
 
 def _rows(request: Request) -> list[list[Target]]:

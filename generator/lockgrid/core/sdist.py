@@ -1,4 +1,7 @@
-"""What a sdist needs to be built (PEP 517, 518): read from its archive, without running any of it."""
+"""What a sdist says of itself: read from its archive, without running any of it.
+
+Its build requirements (PEP 517, 518), and its metadata where that is static (PEP 643).
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,64 @@ import io
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
 
+from lockgrid.core.requirement import Demand, demand, parse_demand
 from lockgrid.errors import ToolError
+from lockgrid.model.index import DistMetadata
+from lockgrid.model.spec import Environment
 
 # PEP 517: what a source tree without [build-system] gets; uv asks for the same.
 _LEGACY = ("setuptools>=40.8.0",)
 _LIMIT = 1024 * 1024
+# PEP 643: since this version of core metadata, what is not named dynamic is static.
+_STATIC = Version("2.2")
+# What a lock reads of metadata: none of it may be dynamic.
+_READ = {"requires-dist", "requires-python", "provides-extra"}
 
 
 def build_requirements(filename: str, data: bytes) -> tuple[str, ...]:
     """``[build-system] requires`` of the sdist, or setuptools where it has no such table. Raises ``ToolError``."""
     try:
-        text = _pyproject(filename, data)
-    except Exception as error:  # each archive and compression fails in its own way
-        raise _unreadable(filename, str(error)) from error
-    try:
+        text = _member(filename, data, "pyproject.toml").decode()
         table = tomllib.loads(text).get("build-system")
         requires = _LEGACY if table is None else tuple(_requires(table))
         return tuple(str(Requirement(line)) for line in requires)
     except (ValueError, InvalidRequirement) as error:
         raise _unreadable(filename, f"pyproject.toml: {error}") from error
+
+
+def static_metadata(filename: str, data: bytes) -> bytes | None:
+    """The PKG-INFO of the sdist where every wheel built from it will say the same (PEP 643), else None.
+
+    Raises ``ToolError`` for an archive that cannot be read.
+    """
+    text = _member(filename, data, "PKG-INFO")
+    raw, _ = parse_email(text)
+    try:
+        if Version(raw.get("metadata_version", "")) < _STATIC:
+            return None
+    except InvalidVersion:
+        return None
+    return None if _READ & {field.lower() for field in raw.get("dynamic", ())} else text
+
+
+def asked_extras(
+    environments: Iterable[Environment], distributions: Iterable[DistMetadata]
+) -> dict[str, frozenset[str]]:
+    """The extras, normalised, that the environments or the distributions ask of each package, on any target."""
+    demands: list[Demand | None] = [demand(d.requirement) for e in environments for d in e.requires]
+    demands += [parse_demand(line) for metadata in distributions for line in metadata.requires_dist]
+    asked: dict[str, frozenset[str]] = {}
+    for found in demands:
+        if found:
+            asked[found.name] = asked.get(found.name, frozenset()) | found.extras
+    return asked
 
 
 def _requires(table: object) -> list[str]:
@@ -49,22 +87,29 @@ def _unreadable(filename: str, what: str) -> ToolError:
     )
 
 
-def _pyproject(filename: str, data: bytes) -> str:
-    """The text of the top folder's pyproject.toml, empty when there is none."""
+def _member(filename: str, data: bytes, name: str) -> bytes:
+    """A file of the top folder, empty when it is not there. Raises ``ToolError`` for a broken archive."""
+    try:
+        return _read_member(filename, data, name)
+    except Exception as error:  # each archive and compression fails in its own way
+        raise _unreadable(filename, str(error)) from error
+
+
+def _read_member(filename: str, data: bytes, name: str) -> bytes:
     if filename.endswith(".zip"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for info in archive.infolist():
-                if _is_manifest(info.filename) and info.file_size <= _LIMIT:
-                    return archive.read(info).decode()
-        return ""
+                if _is_top(info.filename, name) and info.file_size <= _LIMIT:
+                    return archive.read(info)
+        return b""
     with tarfile.open(fileobj=io.BytesIO(data)) as archive_:
         for member in archive_:
-            if member.isfile() and _is_manifest(member.name) and member.size <= _LIMIT:
+            if member.isfile() and _is_top(member.name, name) and member.size <= _LIMIT:
                 file = archive_.extractfile(member)
-                return file.read().decode() if file else ""
-    return ""
+                return file.read() if file else b""
+    return b""
 
 
-def _is_manifest(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return len(parts) == 2 and parts[1] == "pyproject.toml"
+def _is_top(path: str, name: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return len(parts) == 2 and parts[1] == name

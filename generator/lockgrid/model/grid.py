@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from lockgrid.model.index import IndexFile
+from lockgrid.model.spec import Cell
 from lockgrid.model.target import Target, python_key
 
 
@@ -52,6 +54,10 @@ class Blocker:
         """One sentence, the form that ``because`` joins."""
         asked = f" (required by {', '.join(self.required_by)})" if self.required_by else ""
         return f"{self.package}{asked} {self.exists or self.missing}"
+
+
+#: Why cells are unsupported, every reason.
+Blockers = dict[Cell, tuple[Blocker, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +129,7 @@ class Lockfile:
         start = bisect_left(self.pins, name, key=lambda pin: pin.name)
         end = bisect_right(self.pins, name, key=lambda pin: pin.name)
         return self.pins[start:end]
+
+
+#: The lockfiles that stand, by environment and platform.
+OldLocks = Mapping[tuple[str, str], Lockfile]

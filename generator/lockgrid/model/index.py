@@ -57,3 +57,11 @@ class DistMetadata:
     requires_dist: tuple[str, ...] = ()
     requires_python: str | None = None
     provides_extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sdist:
+    """What a sdist says of itself: its build requirements, and its metadata where that is static (PEP 643)."""
+
+    build_requires: tuple[str, ...]
+    metadata: DistMetadata | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from packaging.requirements import Requirement
@@ -26,11 +27,10 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """A version specifier that replaces what packages themselves ask of ``name``, and why."""
+    """A version specifier that replaces what packages themselves ask of ``name``."""
 
     name: NormalizedName
     specifier: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,10 @@ class Environment:
 
     name: str
     extra: NormalizedName
-    summary: str
     file: str
     requires: tuple[Declared, ...]
     targets: tuple[Target, ...]
+    summary: str = ""
     apart: bool = False
     sdists: tuple[NormalizedName, ...] = ()
     overrides: tuple[Override, ...] = ()
@@ -71,6 +71,12 @@ class Environment:
         return next((o for o in self.overrides if o.name == name), None)
 
 
+#: A cell by name: an environment's name and a target.
+Cell = tuple[str, Target]
+#: The cells to lock: environments, each with those of its targets that are asked for.
+Domain = Sequence[tuple[Environment, tuple[Target, ...]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name."""
@@ -79,10 +85,3 @@ class Spec:
     pythons: tuple[str, ...]
     environments: tuple[Environment, ...]
     cooldown: str | None = None
-
-    def environment(self, name: str) -> Environment:
-        """The environment called ``name``; KeyError when there is none."""
-        for environment in self.environments:
-            if environment.name == name:
-                return environment
-        raise KeyError(name)

@@ -76,6 +76,13 @@ def test_an_explanation_names_no_interpreter_and_no_name_of_lockgrids_own() -> N
     )
 
 
+def test_an_explanation_says_the_same_for_each_cell_with_the_same_fault() -> None:
+    said = "Because b==2.0 has no `python_full_version == '3.{}.*' and sys_platform == 'linux'`-compatible wheels and x"
+    assert {explain_failure(said.format(minor)) for minor in (10, 11)} == {
+        "Because b==2.0 has no wheel that fits and x"
+    }
+
+
 def test_an_explanation_of_another_kind_is_kept() -> None:
     assert explain_failure("error: it broke\n\n  badly\n") == "it broke\nbadly"
     assert explain_failure("") == ""
@@ -208,6 +215,20 @@ def test_what_a_sdist_requires_is_read_from_the_lock(fake: Fake, tmp_path: Path)
         )
         with pytest.raises(ToolError, match=r"does not hold a==2\.0"):
             uv.sdist_metadata(Resolved(tmp_path), "a", "2.0")
+
+
+@posix
+def test_of_the_extras_that_were_asked_for_uv_tells_which_are_missing(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / "uv.lock").write_text(LOCK)
+    said = "warning: The package `a==1.0` does not have an extra named `gone`"
+    with fake.uv(lock=f"echo '{said}' >&2") as uv:
+        outcome = uv.lock("", {})
+        assert isinstance(outcome, Resolved)
+        resolved = replace(outcome, folder=tmp_path)
+        asked = frozenset({"gone", "empty"})
+        assert uv.sdist_metadata(resolved, "a", "1.0", asked).provides_extra == ("empty", "z")
+        other = replace(resolved, lacking=frozenset({("a", "2.0", "gone")}))
+        assert uv.sdist_metadata(other, "a", "1.0", asked).provides_extra == ("empty", "gone", "z")
 
 
 @pytest.fixture

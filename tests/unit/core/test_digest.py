@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
-from unit.builders import TARGETS, parse
+from unit.builders import TARGETS, named, parse
 
 APP = """
 summary = "one"
@@ -31,7 +31,7 @@ GOLDEN = "sha256:006b40dd38cde84b2843d555d1794237fad9a821c7a35d9d2ca6194b31a75c6
 
 def digest(app: str = APP, targets: str = TARGETS) -> str:
     spec = parse(targets, app=app, other='requires = ["x"]')
-    return f"{digest_inputs(spec)} {digest_environment(spec.environment('app'))}"
+    return f"{digest_inputs(spec)} {digest_environment(named(spec, 'app'))}"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_base_counts_like_the_environment_itself() -> None:
 def test_one_environment_does_not_change_the_digest_of_another() -> None:
     one = parse(app='requires = ["a"]', other='requires = ["b"]')
     two = parse(app='requires = ["a"]', other='requires = ["c"]')
-    assert digest_environment(one.environment("app")) == digest_environment(two.environment("app"))
+    assert digest_environment(named(one, "app")) == digest_environment(named(two, "app"))
     assert digest_inputs(one) != digest_inputs(two)
 
 

@@ -184,3 +184,19 @@ def test_only_valid_lines_that_apply_are_followed() -> None:
     one = metadata("a", "1.0", "b>=1", "??", "c; extra == 'x'", "d; sys_platform == 'win32'", extras=["x"])
     assert [d.name for d in applicable(one, target(), frozenset())] == ["b"]
     assert [d.name for d in applicable(one, target(), frozenset({"x"}))] == ["b", "c"]
+
+
+def test_what_is_asked_for_and_has_no_pin_is_known_by_name() -> None:
+    closure = prove(environment("a"), metadata("a", "1.0", "b>=2", "c; sys_platform == 'win32'"))
+    assert closure.unmet == {"b"}
+
+
+def test_the_extras_that_are_asked_of_overridden_packages_are_known() -> None:
+    installed = metadata("a", "1.0", "b[X]", "c[y]"), metadata("b", "1.0", extras=["x"])
+    closure = prove(environment("a", "b[w]", overrides={"b": "<2"}), *installed, metadata("c", "1.0", extras=["y"]))
+    assert closure.extras == {"b": {"w", "x"}}
+
+
+def test_a_pin_that_nothing_asks_for_decides_nothing() -> None:
+    closure = prove(environment("a"), metadata("a", "1.0"), metadata("b", "1.0", "c", requires_python="<3"))
+    assert (said(closure), closure.hopeless, unneeded(closure)) == ([], [], ["b"])

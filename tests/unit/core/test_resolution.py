@@ -110,6 +110,36 @@ def test_overrides_and_holds_reach_uv_sorted() -> None:
     assert uv["package"] is False
 
 
+def test_an_override_carries_the_extras_that_anyone_asks_for() -> None:
+    asked = request(environment("A[One]", "b", overrides={"a": "==1", "b": "==2"})).with_extras({"a": {"two"}})
+    asked = asked.with_extras({"a": ["two", "three"], "b": ["x"]})
+    assert document(asked)["tool"]["uv"]["override-dependencies"] == ["a[one,three,two]==1", "b[x]==2"]
+    assert asked.with_extras({"b": {"x"}}) == asked
+
+
+def test_an_override_spares_the_targets_on_which_nothing_asks_for_it() -> None:
+    asked = request(environment("a", targets=EVERYTHING, overrides={"b": "==2", "c": "==3"}))
+    asked = asked.sparing(["b"], [L10]).sparing(["b"], [M11])
+    b, c = requirements(document(asked)["tool"]["uv"]["override-dependencies"])
+    assert true_on(b.marker) == [L11, W12]
+    assert c.marker is None
+    nowhere = asked.sparing(["b", "c"], EVERYTHING)
+    overrides = requirements(document(nowhere)["tool"]["uv"]["override-dependencies"])
+    assert [true_on(override.marker) for override in overrides] == [[], []]
+
+
+def test_a_part_of_a_request_keeps_what_is_known_of_the_index() -> None:
+    exclusion = Exclusion(name="b", version="2.0", targets=(L10,))
+    one, other = environment("a", targets=EVERYTHING), environment("c", name="other", targets=EVERYTHING)
+    whole = replace(request(one, other, exclusions=(exclusion,)).sparing(["z"], [L10]), split=True)
+    part = whole.part([other], (L10, W12))
+    assert (part.environments, part.domain) == ((other,), (("other", (L10, W12)),))
+    assert (part.exclusions, part.spared, part.cutoff) == (whole.exclusions, whole.spared, whole.cutoff)
+    assert not part.split
+    assert list(part.cells()) == [(other, L10), (other, W12)]
+    assert whole.part([one]).domain == (("app", whole.targets("app")),)
+
+
 def test_an_exclusion_holds_on_its_targets_alone() -> None:
     exclusions = (
         Exclusion(name="b", version="2.0", targets=EVERYTHING),

@@ -10,10 +10,11 @@ from typing import Literal
 
 import pytest
 
-from lockgrid.core.sdist import build_requirements
+from lockgrid.core.sdist import asked_extras, build_requirements, static_metadata
 from lockgrid.errors import ToolError
 from support.archives import tar_gz_bytes, zip_bytes
 from support.wheels import sdist
+from unit.builders import environment, metadata
 
 LEGACY = ("setuptools>=40.8.0",)
 SYSTEM = '[build-system]\nrequires = ["flit_core >=3,<5", "b; python_version < \'3.11\'"]\n'
@@ -123,3 +124,44 @@ def test_a_build_system_that_is_none_is_named(text: str, said: str) -> None:
         build_requirements("a-1.0.tar.gz", tar(text))
     assert caught.value.where == "a-1.0.tar.gz"
     assert f"pyproject.toml: {said}" in caught.value.what
+
+
+def described(text: str | None) -> bytes:
+    """A sdist with this PKG-INFO, and another deeper down that means nothing."""
+    entries = [("a-1.0/a.egg-info/PKG-INFO", b"Metadata-Version: 2.4\n")]
+    return tar_gz_bytes(entries + ([("a-1.0/PKG-INFO", text.encode())] if text is not None else []))
+
+
+@pytest.mark.parametrize(
+    ("text", "static"),
+    [
+        ("Metadata-Version: 2.2\nName: a\n", True),
+        ("Metadata-Version: 2.10\nDynamic: License\nDynamic: description\n", True),
+        ("Metadata-Version: 3.0\n", True),
+        ("Metadata-Version: 2.1\n", False),
+        ("Metadata-Version: 1.2\n", False),
+        ("Metadata-Version: 2.4\nDynamic: Summary\nDynamic: REQUIRES-Dist\n", False),
+        ("Metadata-Version: 2.4\nDynamic: Provides-Extra\n", False),
+        ("Metadata-Version: 2.4\nDynamic: Requires-Python\n", False),
+        ("Metadata-Version: new\n", False),
+        ("Name: a\n", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_metadata_is_static_where_the_standard_says_so(text: str | None, static: bool) -> None:
+    found = static_metadata("a-1.0.tar.gz", described(text))
+    assert found == (text.encode() if static and text else None)
+
+
+def test_a_broken_archive_has_no_metadata() -> None:
+    with pytest.raises(ToolError, match="cannot be read"):
+        static_metadata("a-1.0.tar.gz", b"no archive")
+
+
+def test_extras_are_asked_by_environments_and_by_what_they_install() -> None:
+    asked = asked_extras(
+        [environment("A[One]", "b"), environment("a[two]", name="other")],
+        [metadata("b", "1", "a[three]>=1 ; sys_platform == 'win32'", "c[x,y]", "no requirement!")],
+    )
+    assert asked == {"a": {"one", "two", "three"}, "b": set(), "c": {"x", "y"}}

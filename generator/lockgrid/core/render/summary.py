@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
@@ -10,8 +10,8 @@ from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
 
-def render_grid_table(grid: Grid) -> str:
-    """Rows of environments on platforms, columns of Pythons, then each reason once with its cells."""
+def render_grid_table(grid: Grid, summaries: Mapping[str, str]) -> str:
+    """Rows of environments on platforms, columns of Pythons, then the summaries and each reason once with its cells."""
     pythons = sorted({cell.python for cell in grid.cells}, key=python_key)
     rows: dict[tuple[str, str], dict[str, CellRecord]] = {}
     for cell in grid.cells:
@@ -27,6 +27,8 @@ def render_grid_table(grid: Grid) -> str:
         ).rstrip()
         for line in table
     ]
+    if summaries:
+        lines += ["", *(f"{name}: {summaries[name]}" for name in sorted(summaries))]
     return "\n".join([*lines, "", *_footer(grid)]) + "\n"
 
 
@@ -70,6 +72,7 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
             platforms = sorted({cell.platform for cell in group})
             packages = ", ".join(b.package for b in group[0].blockers if b.package != "uv:") or because
             lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
+        if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
     lines += grid.apart
     lines += changes

@@ -10,16 +10,16 @@ from unit.grids import GRID
 
 
 def test_the_table_of_show() -> None:
-    golden("show.txt", render_grid_table(GRID))
+    golden("show.txt", render_grid_table(GRID, {"vgf": "a container", "tosa": "a set of operators"}))
 
 
 def test_no_line_of_the_table_ends_in_spaces() -> None:
-    assert all(line == line.rstrip() for line in render_grid_table(GRID).splitlines())
+    assert all(line == line.rstrip() for line in render_grid_table(GRID, {}).splitlines())
 
 
 def test_a_grid_without_failures_has_no_reasons() -> None:
     proven = replace(GRID, cells=GRID.cells[:3], apart=())
-    text = render_grid_table(proven)
+    text = render_grid_table(proven, {})
     assert text.endswith("\n3 of 3 cells proven, as of 2026-11-23T00:00:00Z; packages per cell\n")
 
 

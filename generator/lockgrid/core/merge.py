@@ -1,0 +1,210 @@
+"""Environment files with their bases merged in, each checked by itself and against ``targets.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
+
+from lockgrid.core.schema import EnvironmentFile, nearest
+from lockgrid.core.targets import FORBIDDEN_MARKERS
+from lockgrid.errors import Problem
+from lockgrid.model.spec import Declared, Environment, Hold, Override, Smoke
+from lockgrid.model.target import Platform, Target
+
+TARGETS = "envs/targets.toml"
+#: PEP 685: what an extra may be called before it is normalised.
+EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def later(file: str, key: str) -> Problem:
+    """A key of the design that this version does not act on: refused, because ignoring it would be a lie."""
+    return Problem(file=file, key=key, what="not supported by this version of lockgrid", hint="remove it")
+
+
+class Merger:
+    """Merges environment files with their bases, collecting problems as it goes.
+
+    ``platforms`` is None when ``targets.toml`` itself is broken: then what refers to it is not judged.
+    """
+
+    def __init__(
+        self,
+        parsed: Mapping[str, EnvironmentFile],
+        broken: set[str],
+        platforms: tuple[Platform, ...] | None,
+        pythons: tuple[str, ...],
+    ) -> None:
+        self.parsed = parsed
+        self.broken = broken
+        self.platforms = platforms
+        self.pythons = pythons
+        self.problems: list[Problem] = []
+
+    def environments(self) -> tuple[Environment, ...]:
+        """Every environment that is not abstract, merged, sorted by name."""
+        for name, entry in self.parsed.items():
+            self._check_own(name, entry)
+        merged = []
+        for name in sorted(self.parsed):
+            lineage = self._lineage(name, ())
+            if lineage is not None and not self.parsed[name].abstract:
+                merged.append(self._merge(name, lineage))
+        return tuple(merged)
+
+    def _lineage(self, name: str, path: tuple[str, ...]) -> list[str] | None:
+        """Bases first, then ``name``, each once; None when a base is unknown, broken or a cycle."""
+        if name in path:
+            cycle = path[path.index(name) :]
+            start = cycle.index(min(cycle))  # the same cycle is met from each of its members
+            cycle = (*cycle[start:], *cycle[:start])
+            what = f"a cycle: {' -> '.join([*cycle, cycle[0]])}"
+            self.problems.append(Problem(file=f"envs/{cycle[0]}.toml", key="extends", what=what, hint="break it"))
+            return None
+        order: list[str] = []
+        failed = False
+        for index, base in enumerate(self.parsed[name].extends):
+            if base not in self.parsed:
+                failed = True
+                continue  # _check_own has said so, or the base's own problems have
+            if not self.parsed[base].abstract and base != name and base not in path:
+                self.problems.append(
+                    Problem(
+                        file=f"envs/{name}.toml",
+                        key=f"extends[{index}]",
+                        what=f"{base!r} is not a base",
+                        hint=f"set abstract = true in envs/{base}.toml, or do not extend it",
+                    )
+                )
+            lineage = self._lineage(base, (*path, name))
+            if lineage is None:
+                failed = True
+            else:
+                order += [item for item in lineage if item not in order]
+        return None if failed else [*order, name]
+
+    def _check_own(self, name: str, entry: EnvironmentFile) -> None:
+        file = f"envs/{name}.toml"
+        for index, base in enumerate(entry.extends):
+            if base not in self.parsed and base not in self.broken:
+                abstract = [n for n, e in self.parsed.items() if e.abstract]
+                self._say(file, f"extends[{index}]", f"unknown base {base!r}", nearest(base, abstract))
+        for index, text in enumerate(entry.requires):
+            self._check_requirement(file, f"requires[{index}]", text)
+        self._check_known(file, "pythons", entry.pythons, self.pythons)
+        self._check_known(file, "platforms", entry.platforms, [p.name for p in self.platforms or ()])
+        for package, reason in entry.sdists.items():
+            self._check_package(file, f"sdists.{package}", package)
+            self._check_reason(file, f"sdists.{package}", reason)
+        for table, entries in (("overrides", entry.overrides), ("hold", entry.hold)):
+            for package, exception in entries.items():
+                self._check_package(file, f"{table}.{package}", package)
+                self._check_reason(file, f"{table}.{package}.why", exception.why)
+                self._check_specifier(file, f"{table}.{package}.version", exception.version)
+        for key in ("sources", "accept"):
+            if getattr(entry, key):
+                self.problems.append(later(file, key))
+        for index, command in enumerate(entry.smoke.commands):
+            if not command:
+                self._say(file, f"smoke.commands[{index}]", "the command is empty")
+        for index, module in enumerate(entry.smoke.imports):
+            if not all(part.isidentifier() for part in module.split(".")):
+                self._say(file, f"smoke.imports[{index}]", f"{module!r} is no module name")
+
+    def _say(self, file: str, key: str, what: str, hint: str = "") -> None:
+        self.problems.append(Problem(file=file, key=key, what=what, hint=hint))
+
+    def _check_package(self, file: str, key: str, name: str) -> None:
+        if not EXTRA.fullmatch(name):
+            self._say(file, key, f"{name!r} is no name of a package", "use letters, digits, - _ .")
+
+    def _check_reason(self, file: str, key: str, reason: str) -> None:
+        if not reason.strip():
+            self._say(file, key, "an exception needs a reason", "say why in a few words")
+
+    def _check_specifier(self, file: str, key: str, text: str) -> None:
+        try:
+            specifier = SpecifierSet(text)
+        except InvalidSpecifier:
+            self._say(file, key, f"invalid specifier {text!r}", 'write "==1.2" or ">=1,<2"')
+        else:
+            if not len(specifier):
+                self._say(file, key, "the specifier is empty", 'write "==1.2" or ">=1,<2"')
+
+    def _check_requirement(self, file: str, key: str, text: str) -> None:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement as error:
+            self._say(file, key, f"invalid requirement {text!r}: {str(error).splitlines()[0]}")
+            return
+        if requirement.url:
+            self._say(file, key, f"{text!r} names a URL", "name a version; lockfiles hold no URLs")
+        marker = str(requirement.marker or "")
+        for variable in FORBIDDEN_MARKERS:
+            if variable in marker:
+                self._say(file, key, f"the marker uses {variable}, which no target fixes", "use another marker")
+        if "extra" in marker.replace("'", " ").replace('"', " ").split():
+            self._say(file, key, "a marker on extra means nothing here", "give each environment its own file")
+
+    def _check_known(self, file: str, key: str, given: list[str] | None, known: list[str] | tuple[str, ...]) -> None:
+        if given is None or self.platforms is None:
+            return
+        if not given:
+            self._say(file, key, "the list is empty", "leave the key out for all of them")
+        for index, value in enumerate(given):
+            if value not in known:
+                self._say(file, f"{key}[{index}]", f"{value!r} is not in {TARGETS}", nearest(value, known))
+
+    def _merge(self, name: str, lineage: list[str]) -> Environment:
+        entries = [(f"envs/{item}.toml", self.parsed[item]) for item in lineage]
+        requires = []
+        sdists: set[NormalizedName] = set()
+        overrides: dict[NormalizedName, Override] = {}
+        holds: dict[NormalizedName, Hold] = {}
+        imports: list[str] = []
+        commands: list[tuple[str, ...]] = []
+        pythons: list[str] | None = None
+        platforms: list[str] | None = None
+        apart = False
+        for file, entry in entries:
+            for index, text in enumerate(entry.requires):
+                try:
+                    requires.append(Declared(requirement=Requirement(text), file=file, key=f"requires[{index}]"))
+                except InvalidRequirement:
+                    continue  # already a problem
+            sdists.update(canonicalize_name(package) for package in entry.sdists)
+            for package, override in entry.overrides.items():
+                normal = canonicalize_name(package)
+                overrides[normal] = Override(name=normal, specifier=override.version)
+            for package, hold in entry.hold.items():
+                normal = canonicalize_name(package)
+                holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why)
+            imports += [module for module in entry.smoke.imports if module not in imports]
+            commands += [tuple(command) for command in entry.smoke.commands if tuple(command) not in commands]
+            pythons = entry.pythons if entry.pythons is not None else pythons
+            platforms = entry.platforms if entry.platforms is not None else platforms
+            apart = entry.apart if entry.apart is not None else apart
+        if not requires and name not in self.broken:
+            self._say(f"envs/{name}.toml", "requires", "the environment requires nothing", "list a requirement")
+        targets = [
+            Target(platform=platform, python=python)
+            for platform in self.platforms or ()
+            for python in self.pythons
+            if (platforms is None or platform.name in platforms) and (pythons is None or python in pythons)
+        ]
+        return Environment(
+            name=name,
+            extra=canonicalize_name(name),
+            summary=self.parsed[name].summary,
+            file=f"envs/{name}.toml",
+            requires=tuple(requires),
+            targets=tuple(targets),
+            apart=apart,
+            sdists=tuple(sorted(sdists)),
+            overrides=tuple(overrides[key] for key in sorted(overrides)),
+            holds=tuple(holds[key] for key in sorted(holds)),
+            smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
+        )

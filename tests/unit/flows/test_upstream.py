@@ -163,8 +163,9 @@ def run(settings: Path, site: Path, body: str, *arguments: str, environment: str
     )
     report = settings.with_name("report.json")
     program = (
-        "import pathlib, sys; sys.path.insert(0, sys.argv[1]); import upstream;"
-        "sys.exit(upstream.main(sys.argv[4:], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])))"
+        "import os, pathlib, sys; sys.path.insert(0, sys.argv[1]); import upstream; before = os.getcwd();"
+        "code = upstream.main(sys.argv[4:], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]));"
+        "sys.exit(code if os.getcwd() == before else 'left in another folder')"
     )
     command = [sys.executable, "-c", program, str(FLOWS), str(settings), str(site), environment]
     work = settings.with_name("work")
@@ -185,6 +186,24 @@ def test_a_run_that_passes_has_no_closing_section(settings: Path, site: Path) ->
     done = run(settings, site, PASSES + "def test_other() -> None: assert False\n")
     assert (done.code, done.cases) == (0, {"test_app_passes": ("passed", "")})
     assert done.section == []
+    assert "\nexecutorch/test/test_a.py ." in done.printed  # and not its path from here
+
+
+def test_modules_of_one_name_in_two_folders_are_two(settings: Path, site: Path) -> None:
+    (site / "executorch" / "test" / "sub" / "test_b.py").write_text("def test_sub() -> None: ...\n", encoding="utf-8")
+    done = run(settings, site, PASSES, environment="bare")
+    assert (done.code, sorted(done.cases)) == (0, ["test_app", "test_other", "test_sub"])
+
+
+def test_a_plugin_that_is_installed_is_not_loaded(
+    settings: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "elsewhere" / "stray-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stray\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[pytest11]\nstray = nowhere\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(info.parent))
+    assert run(settings, site, PASSES).code == 0
 
 
 def test_what_a_case_needs_is_told_and_no_pass_and_no_failure(settings: Path, site: Path) -> None:
@@ -377,11 +396,11 @@ def test_the_path_of_a_report_of_pytest_s_own_is_the_user_s(settings: Path, site
 
 
 def test_a_folder_of_paths_is_looked_in_last(settings: Path, site: Path) -> None:
-    for name in ("conftest_of_old", "json"):
+    for name in ("conftest_of_old", "colorsys"):
         (site / "executorch" / f"{name}.py").write_text("", encoding="utf-8")
     text = settings.read_text(encoding="utf-8").replace('keyword = "app"', 'keyword = "app"\npaths = ["executorch"]')
     settings.write_text(text, encoding="utf-8")
-    body = "import json, conftest_of_old\ndef test_app() -> None: assert json.loads('1') == 1\n"
+    body = "import colorsys, conftest_of_old\ndef test_app() -> None: assert colorsys.rgb_to_hsv\n"
     assert run(settings, site, body).code == 0
 
 
@@ -393,10 +412,10 @@ RUNNER = "Did not find build arm_executor_runner or executor_runner. Tried: "
 @pytest.mark.parametrize(
     ("error", "what"),
     [
-        (FileNotFoundError(f"{RUNNER}. Run setup_testing.sh or setup_testing_vkml.sh?"), "an executor runner built"),
+        (FileNotFoundError(f"{RUNNER}. Run setup_testing.sh or setup_testing_vkml.sh?"), "a built executor runner"),
         (
             FileNotFoundError(f"{RUNNER}/x/arm_test/arm_executor_runner_vkml/executor_runner."),
-            "an executor runner built",
+            "a built executor runner",
         ),
         (
             FileNotFoundError(2, "No such file or directory", "FVP_Corstone_SSE-320"),

@@ -102,7 +102,7 @@ class Grid:
     def _cell(self, environment: str, python: str, interpreter: str) -> Cell:
         lockfile = self.locks / environment / f"{self.platform}.txt"
         build = self.locks / "build.txt"
-        texts = [self._text(path) for path in (lockfile, build)]
+        pinned, building = self._read(lockfile), self._read(build)
         return Cell(
             environment=environment,
             platform=self.platform,
@@ -110,23 +110,23 @@ class Grid:
             interpreter=interpreter,
             lockfile=lockfile,
             build=build,
-            pins=dict(read_pins(texts[0], python)),
-            digests=(_digest(texts[0]), _digest(texts[1])),
+            pins=dict(read_pins(pinned.decode("utf-8"), python)),
+            digests=(_digest(pinned), _digest(building)),
         )
 
-    def _text(self, path: Path) -> str:
+    def _read(self, path: Path) -> bytes:
         """A file under ``locks/``, which must be the one that the grid was proven with."""
         name = path.relative_to(self.locks).as_posix()
         if not path.is_file():
             raise Failure("grid", f"locks/{name} is missing: {_RENEW}")
-        text = path.read_bytes().decode("utf-8")
-        if _digest(text) != (self._table or {}).get("lockfiles", {}).get(name):
+        content = path.read_bytes()  # bytes, since what was damaged need not be text
+        if _digest(content) != (self._table or {}).get("lockfiles", {}).get(name):
             raise Failure(
                 "grid",
                 f"locks/{name} is not the file that locks/grid.toml was proven with: it was edited or merged by hand; "
                 f"restore both from version control, or {_RENEW}",
             )
-        return text
+        return content
 
 
 def read_pins(text: str, python: str) -> Iterator[tuple[str, str]]:
@@ -139,5 +139,5 @@ def read_pins(text: str, python: str) -> Iterator[tuple[str, str]]:
             yield canonicalize_name(name), version
 
 
-def _digest(text: str) -> str:
-    return f"sha256:{sha256(text.encode()).hexdigest()}"
+def _digest(content: bytes) -> str:
+    return f"sha256:{sha256(content).hexdigest()}"

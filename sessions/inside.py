@@ -22,12 +22,7 @@ from typing import Any
 def see() -> dict[str, Any]:
     """The version of this Python, where it looks for modules, and every distribution that it finds there."""
     distributions = [
-        {
-            "name": found.metadata["Name"],
-            "version": found.version,
-            "folder": str(found.locate_file("")),
-            "requires": found.requires or [],
-        }
+        {**_identity(found), "folder": str(found.locate_file("")), "requires": found.requires or []}
         for found in metadata.distributions()
     ]
     return {
@@ -37,6 +32,13 @@ def see() -> dict[str, Any]:
         "user_site": bool(site.ENABLE_USER_SITE),
         "distributions": distributions,
     }
+
+
+def _identity(found: metadata.Distribution) -> dict[str, str]:
+    """Name and version; of what is left of a torn distribution the name of its folder."""
+    if name := found.metadata["Name"]:
+        return {"name": name, "version": found.version}
+    return {"name": Path(str(getattr(found, "_path", "a distribution"))).name, "version": "without METADATA"}
 
 
 def provider(module: str) -> dict[str, str] | None:
@@ -57,10 +59,10 @@ def command_provider(command: str) -> str | None:
     """The pin of the distribution that installs a command, None when none does."""
     for found in metadata.distributions():
         scripts = {point.name for point in found.entry_points if point.group in ("console_scripts", "gui_scripts")}
-        scripts |= {
-            Path(str(file)).stem for file in found.files or () if Path(str(file)).parent.name in ("bin", "Scripts")
-        }
-        if command in scripts:
+        # Those that are files stand beside the site folder, in RECORD as ../../../bin/name.
+        outside = [Path(str(file)) for file in found.files or () if file.parts[0] == ".."]
+        files = {file.stem for file in outside if file.parent.name in ("bin", "Scripts")}
+        if command in scripts | files:
             return f"{found.metadata['Name']}=={found.version}"
     return None
 

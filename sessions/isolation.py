@@ -15,15 +15,18 @@ from packaging.version import InvalidVersion, Version
 def differences(pins: Mapping[str, str], seen: Mapping[str, Any], venv: Path) -> list[str]:
     """How a venv differs from its pins, one clause each; ``seen`` is what ``inside.py see`` wrote."""
     problems = list(_leaks(seen, venv))
-    installed: dict[str, str] = {canonicalize_name(d["name"]): d["version"] for d in seen["distributions"]}
+    installed: dict[str, list[str]] = {}
+    for distribution in seen["distributions"]:
+        installed.setdefault(canonicalize_name(distribution["name"]), []).append(distribution["version"])
     for name in sorted(pins.keys() | installed.keys()):
-        pinned, found = pins.get(name), installed.get(name)
-        if found is None:
+        pinned = pins.get(name)
+        if name not in installed:
             problems.append(f"{name}=={pinned} is pinned and not installed")
-        elif pinned is None:
-            problems.append(f"{name}=={found} is installed and not pinned")
-        elif not _same_version(pinned, found):
-            problems.append(f"{name}=={pinned} is pinned, and {found} is installed")
+        for found in installed.get(name, ()):  # two, where one was left behind
+            if pinned is None:
+                problems.append(f"{name}=={found} is installed and not pinned")
+            elif not _same_version(pinned, found):
+                problems.append(f"{name}=={pinned} is pinned, and {found} is installed")
     return problems
 
 
@@ -33,10 +36,15 @@ def _leaks(seen: Mapping[str, Any], venv: Path) -> Iterator[str]:
         yield "the user's own site-packages are visible"
     for entry in seen["path"]:
         place = PurePath(entry)
-        packages = place.name in ("site-packages", "dist-packages")
-        if place.is_relative_to(venv) or (not packages and any(place.is_relative_to(base) for base in seen["base"])):
-            continue
-        yield f"{entry} is outside the venv, and modules are looked for there"
+        if not place.is_relative_to(venv) and not any(_is_standard(place, base) for base in seen["base"]):
+            yield f"{entry} is outside the venv, and modules are looked for there"
+
+
+def _is_standard(place: PurePath, base: str) -> bool:
+    """Whether a place is the standard library's: under the base, but not in or below its site-packages."""
+    if not place.is_relative_to(base):
+        return False
+    return not {"site-packages", "dist-packages"}.intersection(place.relative_to(base).parts)
 
 
 def _same_version(one: str, other: str) -> bool:

@@ -72,7 +72,8 @@ def below_floor(table: Mapping[str, Any]) -> str:
 
 
 def _older(version: str, floor: str) -> bool:
-    return [int(part) for part in version.split(".")[:2]] < [int(part) for part in floor.split(".")[:2]]
+    ours, theirs = ([int(part) for part in text.split(".")[:2]] for text in (f"{version}.0", f"{floor}.0"))
+    return ours < theirs
 
 
 def probe(python: str) -> str | None:

@@ -1,0 +1,176 @@
+"""The machine at hand: its interpreters, its age, and the environment that its tools get."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lockgrid.adapters import uvconfig
+from sessions.machine import NETWORK, RUNNING, below_floor, clean_env, host_platform, probe
+from sessions.spec import read_platform
+from unit.sessions.conftest import ROOT
+
+shell = pytest.mark.skipif(os.name == "nt", reason="the interpreters here are shell scripts")
+
+
+def test_the_sessions_let_the_same_settings_of_uv_through_as_lockgrid() -> None:
+    # Those that name indexes and files reach uv by another way than the environment there.
+    indexes = {"UV_CONFIG_FILE", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX", "UV_INDEX_URL", "UV_NO_CONFIG"}
+    assert uvconfig._NETWORK_VARIABLES | indexes == NETWORK
+
+
+def test_a_tool_gets_the_machine_s_environment_less_what_leads_into_a_venv(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"HTTPS_PROXY": "p", "UV_INDEX_URL": "u", "UV_INDEX_MINE_PASSWORD": "s", "UV_CACHE_DIR": "c"}
+    kept |= {"EXECUTORCH_ROOT": "e"}
+    dropped = ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PIP_INDEX_URL", "PIP_TARGET", "VIRTUAL_ENV", "UV_PYTHON"]
+    dropped += ["UV_CONSTRAINT", "UV_OVERRIDE", "UV_INDEX_MINE_TOKEN", "UV_SYSTEM_PYTHON"]
+    for name in [*kept, *dropped]:
+        monkeypatch.setenv(name, kept.get(name, "x"))
+    env = clean_env()
+    assert {name: env[name] for name in kept} == kept
+    assert [name for name in dropped if name in env] == []
+    assert (env["PYTHONNOUSERSITE"], env["PIP_CONFIG_FILE"], env["UV_PYTHON_DOWNLOADS"]) == ("1", os.devnull, "never")
+
+
+def test_a_setting_of_the_sessions_cannot_be_overridden_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONNOUSERSITE", "")
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "automatic")
+    assert clean_env()["PYTHONNOUSERSITE"] == "1"
+    assert clean_env()["UV_PYTHON_DOWNLOADS"] == "never"
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "name"),
+    [
+        ("Linux", "x86_64", "linux-x86_64"),
+        ("Linux", "aarch64", "linux-aarch64"),
+        ("Darwin", "arm64", "macos-arm64"),
+        ("Windows", "AMD64", "windows-x86_64"),
+        ("Windows", "ARM64", "windows-arm64"),
+        ("Plan9", "mips", "Plan9-mips"),  # no platform, which the grid then says
+    ],
+)
+def test_a_machine_has_the_name_that_targets_toml_has_for_it(
+    monkeypatch: pytest.MonkeyPatch, system: str, kind: str, name: str
+) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: kind)
+    assert host_platform() == name
+    if name.endswith(("x86_64", "aarch64", "macos-arm64")):
+        assert name in (ROOT / "envs" / "targets.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("libc", "said"),
+    [
+        (("glibc", "2.28"), ""),
+        (("glibc", "2.100"), ""),  # newer, though not as text
+        (("glibc", "3.0"), ""),
+        (("glibc", "2.27"), "its lock is for glibc 2.28 and newer, and this system has glibc 2.27"),
+        (("glibc", "2.9"), "its lock is for glibc 2.28 and newer, and this system has glibc 2.9"),
+        (("", ""), "its lock is for glibc 2.28 and newer, and this system has another C library"),
+        (("musl", "1.2"), "its lock is for glibc 2.28 and newer, and this system has musl"),
+    ],
+)
+def test_a_system_below_the_floor_is_told(monkeypatch: pytest.MonkeyPatch, libc: tuple[str, str], said: str) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: libc)
+    assert below_floor({"glibc": "2.28"}) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "floor", "old"),
+    [
+        ("15.0", "15.0", False),
+        ("15", "15.0", False),
+        ("15.0", "15", False),
+        ("26.1.2", "15.0", False),
+        ("14.7", "15.0", True),
+        ("14", "15.0", True),
+        ("9.9", "15.0", True),
+    ],
+)
+def test_a_macos_below_the_floor_is_told(monkeypatch: pytest.MonkeyPatch, version: str, floor: str, old: bool) -> None:
+    monkeypatch.setattr(platform, "mac_ver", lambda: (version, ("", "", ""), "arm64"))
+    said = f"its lock is for macOS {floor} and newer, and this is macOS {version}"
+    assert below_floor({"macos": floor}) == (said if old else "")
+
+
+def test_a_platform_without_a_floor_suits_every_system() -> None:
+    assert below_floor({}) == ""
+
+
+def test_the_machine_of_the_tests_is_none_too_old() -> None:
+    assert below_floor(read_platform(ROOT, host_platform())) == ""
+
+
+def interpreter(folder: Path, name: str, body: str) -> Path:
+    """A command that answers as ``body`` does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with no interpreter but the running one; its only folder on PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    (tmp_path / "bin").mkdir()
+    return tmp_path
+
+
+def test_the_running_python_is_found_without_a_search(bare: Path) -> None:
+    assert probe(RUNNING) == sys.executable
+
+
+def test_no_interpreter_is_none(bare: Path) -> None:
+    assert probe("3.8") is None
+
+
+@shell
+@pytest.mark.parametrize(
+    "shim",
+    [
+        "echo 'pyenv: python3.8: command not found' >&2; exit 127",
+        "exit 0",
+        "echo 3.9 cpython",  # not what its name says
+        "echo 3.8 pypy",
+        "echo 3.8 cpython; exit 1",
+        "echo 3.8 cpython and more",
+    ],
+)
+def test_a_shim_that_does_not_start_the_python_is_passed_over(bare: Path, shim: str) -> None:
+    interpreter(bare / "bin", "python3.8", shim)
+    assert probe("3.8") is None
+    real = interpreter(bare / "pyenv" / "versions" / "3.8.19" / "bin", "python3.8", "echo 3.8 cpython")
+    assert probe("3.8") == str(real)
+
+
+@shell
+def test_python3_is_asked_which_python_it_is(bare: Path) -> None:
+    real = interpreter(bare / "bin", "python3", "echo 3.8 cpython")
+    assert probe("3.8") == str(real)
+    assert probe("3.9") is None
+
+
+@shell
+def test_a_file_that_cannot_be_started_is_passed_over(bare: Path) -> None:
+    interpreter(bare / "bin", "python3.8", "echo 3.8 cpython").chmod(0o644)
+    assert probe("3.8") is None
+
+
+@shell
+def test_an_interpreter_that_hangs_is_passed_over(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out_of_time(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 30)
+
+    interpreter(bare / "bin", "python3.8", "echo 3.8 cpython")
+    monkeypatch.setattr(subprocess, "run", run_out_of_time)
+    assert probe("3.8") is None

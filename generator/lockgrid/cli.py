@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _OUT_OF_DATE = 1
+_FINDINGS = 1
 
 
 def main() -> None:
@@ -91,7 +92,7 @@ def _report(error: LockgridError) -> str:
 def cli(context: click.Context, project: Path, quiet: bool) -> None:
     """Reproducible environment lockfiles for a grid of platforms and Pythons, each cell proven.
 
-    Exit codes: 0 done or in date; 1 out of date; 2 the input is wrong; 3 unsatisfiable; 4 a tool, an index
+    Exit codes: 0 done or in date; 1 out of date, or findings; 2 the input is wrong; 3 unsatisfiable; 4 a tool, an index
     or the network failed.
     """
     context.obj = (project, quiet)
@@ -249,3 +250,33 @@ def explain(context: click.Context, environment: str, platform: str | None, pyth
         from lockgrid.core.render.explain import render_explanation
 
         click.echo(render_explanation(grid, cells), nl=False)
+
+
+@cli.command()
+@click.argument("wheels", nargs=-1, required=True, metavar="FILE.whl...", type=click.Path(path_type=Path))
+@_json_option
+@click.pass_context
+def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> None:
+    """What is inside wheels: binaries against the tags, files and modules against each other.
+
+    Exit code 1 where there is a finding, be it an error or a warning.
+    """
+    from lockgrid.commands.audit import audit as run
+    from lockgrid.commands.audit import audit_as_json
+    from lockgrid.core.render.audit import render_findings, render_wheel
+    from lockgrid.terminal import open_progress
+
+    progress = open_progress(quiet=context.obj[1])
+    try:
+        result = run(wheels, progress)
+    finally:
+        progress.close()
+    if as_json:
+        _print_json(audit_as_json(result))
+    else:
+        for one in result.wheels:
+            line = render_wheel(one.filename, one.floors, binaries=one.binaries, read=one.read, size=one.size)
+            click.echo(line, nl=False)
+        click.echo(render_findings(result.findings), nl=False)
+    if result.findings:
+        context.exit(_FINDINGS)

@@ -6,7 +6,6 @@ parts it wants.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import struct
@@ -23,6 +22,7 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
+from lockgrid.adapters.source import SeekableFile
 from lockgrid.errors import HashMismatchError, ToolError
 from lockgrid.model.index import DistMetadata, IndexFile
 
@@ -56,44 +56,22 @@ class _Missing(Exception):
         self.end = end
 
 
-class _Sparse(io.RawIOBase):
+class _Sparse(SeekableFile):
     """A seekable file of ``size`` bytes of which some spans are known."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.position = 0
+        super().__init__(size)
         self.spans: list[tuple[int, bytes]] = []
 
     def add(self, start: int, data: bytes) -> None:
         """``data`` stands at ``start``; where spans overlap, the one that was added first is read."""
         self.spans.append((start, data))
 
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self.position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.position, io.SEEK_END: self.size}[whence]
-        if base + offset < 0:
-            raise OSError("negative seek")
-        self.position = base + offset
-        return self.position
-
-    def read(self, size: int = -1) -> bytes:
-        end = self.size if size is None or size < 0 else min(self.size, self.position + size)
-        if end <= self.position:
-            return b""
-        for start, data in self.spans:
-            if start <= self.position and end <= start + len(data):
-                chunk = data[self.position - start : end - start]
-                self.position = end
-                return chunk
-        raise _Missing(self.position, end)
+    def span(self, start: int, end: int) -> bytes:
+        for at, data in self.spans:
+            if at <= start and end <= at + len(data):
+                return data[start - at : end - at]
+        raise _Missing(start, end)
 
 
 async def read_metadata(file: IndexFile, fetch: FetchRange) -> bytes:
@@ -177,15 +155,15 @@ def _walk(file: IndexFile, data: bytes, first: int, end: int) -> tuple[bool, tup
         following = position + 46 + name + extra + comment
         if data.endswith(b".dist-info/METADATA", position + 46, position + 46 + name):
             stem = data[position + 46 : position + 46 + name].decode("utf-8", "replace").partition(".dist-info/")[0]
-            if _is_own(file, stem):
+            if is_own(file.filename, stem):
                 found = position, data[position:following]
         position = following
     return position == end, found
 
 
-def _is_own(file: IndexFile, stem: str) -> bool:
-    """Whether ``name-version`` before ``.dist-info`` is the wheel's own."""
-    name, version = parse_wheel_filename(file.filename)[:2]
+def is_own(filename: str, stem: str) -> bool:
+    """Whether ``stem``, the ``name-version`` before ``.dist-info``, is that of the wheel ``filename``."""
+    name, version = parse_wheel_filename(filename)[:2]
     stated_name, _, stated_version = stem.rpartition("-")
     return canonicalize_name(stated_name) == name and canonicalize_version(stated_version) == canonicalize_version(
         version

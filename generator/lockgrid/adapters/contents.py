@@ -1,0 +1,258 @@
+"""The inside of a wheel: its directory, RECORD, entry points, and what its binaries say. Memory is bounded.
+
+Only what is needed is read: of each member that may be a binary the first bytes, and of a binary its
+headers and tables. A member is a compressed stream, so what stands at its end costs reading all of it.
+"""
+
+from __future__ import annotations
+
+import configparser
+import csv
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, cast
+
+from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
+from lockgrid.adapters.elf import BrokenBinaryError
+from lockgrid.adapters.source import ByteSource, SourceFile
+from lockgrid.adapters.wheel import is_own
+from lockgrid.errors import ToolError
+from lockgrid.model.contents import Binary, Contents, Fault, FaultKind, Member
+
+# What no dynamic linker opens, by its name: not worth a read for each of the ten thousand files of a big wheel.
+_TEXT = (
+    ".py", ".pyi", ".pyc", ".pxd", ".pyx", ".txt", ".md", ".rst", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini",
+    ".h", ".hpp", ".hh", ".cuh", ".inc", ".inl", ".c", ".cc", ".cpp", ".cu", ".f", ".f90", ".cmake", ".html", ".css",
+    ".js", ".svg", ".png", ".csv", ".xml", ".fbs", ".proto", ".typed",
+)  # fmt: skip
+_SMALLEST_BINARY = 52  # bytes: the header of a 32-bit ELF file
+_READ_ERRORS = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost."""
+
+    directory: int = 16 * 1024**2
+    record: int = 16 * 1024**2
+    entry_points: int = 1024**2
+    member: int = 4 * 1024**3
+    inflated: int = 12 * 1024**3
+    installed: int = 32 * 1024**3
+
+
+class _OverrunError(Exception):
+    """More bytes come out of this wheel than the limits allow."""
+
+
+@dataclass(slots=True)
+class _Archive:
+    """An opened wheel, and what was found out about it so far."""
+
+    zip: zipfile.ZipFile
+    limits: Limits
+    faults: list[Fault] = field(default_factory=list)
+    inflated: int = 0
+
+    def fault(self, kind: FaultKind, path: str, what: str) -> None:
+        self.faults.append(Fault(kind=kind, path=_printable(path), what=what))
+
+    def open(self, info: zipfile.ZipInfo) -> BinaryIO:
+        return cast("BinaryIO", _Counted(self, cast("BinaryIO", self.zip.open(info)), info.file_size))
+
+    def text(self, info: zipfile.ZipInfo, limit: int) -> str:
+        """A whole small member. Raises ``_OverrunError`` or one of ``_READ_ERRORS``."""
+        if info.file_size > limit:
+            raise _OverrunError(f"it claims {info.file_size} bytes, more than {limit}")
+        with self.open(info) as stream:
+            return stream.read(limit + 1).decode("utf-8")
+
+
+class _Counted(io.RawIOBase):
+    """A member's stream that stops with ``_OverrunError`` at the limit of the whole wheel.
+
+    ``zipfile`` never gives more than the size that the archive claims; less is a ``BadZipFile``.
+    """
+
+    def __init__(self, archive: _Archive, stream: BinaryIO, claimed: int) -> None:
+        self._archive = archive
+        self._stream = stream
+        self._claimed = claimed
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes, none at the end."""
+        data = self._stream.read(size)
+        self._claimed -= len(data)
+        if not data and size and self._claimed:
+            raise zipfile.BadZipFile(f"it ends {self._claimed} bytes before the size that the archive claims")
+        self._archive.inflated += len(data)
+        if self._archive.inflated > self._archive.limits.inflated:
+            raise _OverrunError(f"more than {self._archive.limits.inflated} bytes come out of this wheel")
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def read_contents(filename: str, source: ByteSource, limits: Limits | None = None) -> Contents:
+    """The contents of the wheel ``filename``, whose bytes are had from ``source``.
+
+    Raises ``ToolError`` where there is no zip archive to speak of. All else that is wrong with it is a
+    ``Fault`` of the contents.
+    """
+    limits = limits or Limits()
+    try:
+        opened = zipfile.ZipFile(SourceFile(source, limits.directory))
+    except _READ_ERRORS as error:
+        what = f"it is no valid zip archive: {error}"
+        raise ToolError(what, where=filename, next_step="build or fetch it again") from error
+    with opened:
+        archive = _Archive(opened, limits)
+        infos = list(_installable(archive))
+        hashes, scripts = _read_info(archive, filename, infos)
+        binaries = tuple(_binaries(archive, infos))
+    members = tuple(
+        Member(path=i.filename, sha256=hashes.get(i.filename, ""), crc=i.CRC, size=i.file_size) for i in infos
+    )
+    return Contents(
+        filename=filename,
+        members=members,
+        binaries=binaries,
+        scripts=scripts,
+        faults=tuple(archive.faults),
+        read=source.bytes_read,
+        size=source.size,
+        inflated=archive.inflated,
+    )
+
+
+def _installable(archive: _Archive) -> Iterator[zipfile.ZipInfo]:
+    """The files of the directory that can be taken seriously, each once; the others are faults."""
+    seen: set[str] = set()
+    total = 0
+    for info in archive.zip.infolist():
+        path = info.filename
+        if info.is_dir():
+            continue
+        if path in seen:
+            archive.fault("duplicate", path, "the archive holds it more than once")
+            continue
+        seen.add(path)
+        total += info.file_size
+        if _escapes(info.orig_filename):
+            archive.fault("member-path", info.orig_filename, "its path leads out of the folder that it is installed to")
+        elif info.flag_bits & 1:  # APPNOTE 4.4.4
+            archive.fault("encrypted", path, "it is encrypted")
+        else:
+            if stat.S_ISLNK(info.external_attr >> 16):
+                archive.fault("symlink", path, "it is a symbolic link, which installers write as a file or refuse")
+            yield info
+    if total > archive.limits.installed:
+        archive.fault("size", "", f"its files claim {total} bytes, more than {archive.limits.installed}")
+
+
+def _escapes(path: str) -> bool:
+    """Whether some installer on some system would write it elsewhere: absolute, ``..``, a drive, a zero byte."""
+    parts = path.replace("\\", "/").split("/")
+    return not parts[0] or ".." in parts or parts[0][1:2] == ":" or "\0" in path
+
+
+def _read_info(
+    archive: _Archive, filename: str, infos: list[zipfile.ZipInfo]
+) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """The sha256 of each path in RECORD, and the scripts of entry_points.txt, from the wheel's own .dist-info."""
+    own = {
+        info.filename.partition("/")[2]: info
+        for info in infos
+        if info.filename.partition("/")[0].endswith(".dist-info")
+        and info.filename.count("/") == 1
+        and is_own(filename, info.filename.partition(".dist-info/")[0])
+    }
+    hashes: dict[str, str] = {}
+    if "RECORD" not in own:
+        archive.fault("record", "", "it holds no RECORD of its own name and version")
+    else:
+        hashes = _read_record(archive, own["RECORD"], infos)
+    if "entry_points.txt" not in own:
+        return hashes, ()
+    return hashes, _read_scripts(archive, own["entry_points.txt"])
+
+
+def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.ZipInfo]) -> dict[str, str]:
+    try:
+        rows = list(csv.reader(io.StringIO(archive.text(info, archive.limits.record))))
+    except (_OverrunError, csv.Error, *_READ_ERRORS) as error:
+        archive.fault("record", info.filename, f"it cannot be read: {error}")
+        return {}
+    listed = {row[0]: row[1] if len(row) > 1 else "" for row in rows if row}
+    folder = info.filename.removesuffix("RECORD")
+    # RECORD does not list its own signatures.
+    free = {folder + name for name in ("RECORD", "RECORD.jws", "RECORD.p7s")}
+    missing = [i.filename for i in infos if i.filename not in listed and i.filename not in free]
+    if missing:
+        what = f"RECORD does not list {len(missing)} files of the archive, this among them"
+        archive.fault("unlisted", missing[0], what)
+    absent = sorted(listed.keys() - {i.filename for i in archive.zip.infolist()})
+    if absent:
+        what = f"RECORD lists {len(absent)} files that are not there, this among them"
+        archive.fault("unlisted", absent[0], what)
+    return {path: stated.removeprefix("sha256=") for path, stated in listed.items() if stated.startswith("sha256=")}
+
+
+def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, str], ...]:
+    parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names are case-sensitive
+    try:
+        parser.read_string(archive.text(info, archive.limits.entry_points))
+    except (_OverrunError, configparser.Error, *_READ_ERRORS) as error:
+        archive.fault("entry-points", info.filename, f"it cannot be read: {str(error).splitlines()[0]}")
+        return ()
+    groups = [parser[name] for name in ("console_scripts", "gui_scripts") if name in parser]
+    return tuple((_printable(name), _printable(target)) for group in groups for name, target in group.items())
+
+
+def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
+    for info in infos:
+        path = info.filename
+        if info.file_size < _SMALLEST_BINARY or path.lower().endswith(_TEXT) or ".dist-info/" in path:
+            continue
+        try:
+            found = _read_member(archive, info)
+        except _OverrunError as error:
+            archive.fault("unread", path, str(error))
+            return
+        except BrokenBinaryError as error:
+            archive.fault("binary", path, str(error))
+        except _READ_ERRORS as error:
+            archive.fault("corrupt", path, f"it cannot be unpacked: {error}")
+        else:
+            if found is not None:
+                yield found
+
+
+def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
+    # The other compressions of zipfile put no bound on what one block of input may become.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        archive.fault("unread", info.filename, f"its compression, number {info.compress_type}, is not read")
+        return None
+    with archive.open(info) as stream:
+        form = binary_format(stream.read(MAGIC_BYTES))
+    if form is None:
+        return None
+    if info.file_size > archive.limits.member:
+        archive.fault("unread", info.filename, f"it claims {info.file_size} bytes, more than {archive.limits.member}")
+        return None
+    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size)
+
+
+def _printable(text: str) -> str:
+    """Text of strangers without control characters, cut at a length that fits a line."""
+    return "".join(c if c.isprintable() else "?" for c in text[:512])

@@ -32,8 +32,12 @@ def elf(
     order: str = "<",
     padding: int = 0,
     dynamic: bool = True,
+    hashed: bool = False,
 ) -> bytes:
-    """A shared library. ``padding``: so many bytes stand between its headers and its tables."""
+    """A shared library. ``padding``: so many bytes stand between its headers and its tables.
+
+    ``hashed``: with a table of exported symbols that is longer than the file, and one relocation.
+    """
     strings = bytearray(b"\0")
 
     def string(text: str) -> int:
@@ -64,6 +68,8 @@ def elf(
     count = 2 if dynamic else 1
     start = head + count * segment + padding
     tables = [
+        (0x6FFFFEF5, struct.pack(f"{order}4I{word}I", 9999, 1, 1, 0, 0, 1) if hashed else b""),
+        (7, bytes(24) if hashed else b""),
         (6, b"".join(symbols)),
         (0x6FFFFFF0, struct.pack(f"{order}{len(versions)}H", *versions)),
         (0x6FFFFFFE, bytes(verneed)),
@@ -75,6 +81,7 @@ def elf(
             body += bytes(-len(body) % 8)
             entries.append((tag, start + len(body)))
             body += table
+    entries += [(8, 24), (9, 24)] if hashed else []
     entries += [(10, len(strings)), (0x6FFFFFFF, len(by_library)), (0, 0)]
     body += bytes(-len(body) % 8)
     place = start + len(body)

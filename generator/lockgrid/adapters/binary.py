@@ -68,6 +68,7 @@ def _read_elf(path: str, open_stream: OpenStream, size: int) -> Binary:
     library = _lief()
     config = library.ELF.ParserConfig()
     config.parse_relocations = config.parse_symtab_symbols = config.parse_notes = config.parse_overlay = False
+    config.count_mtd = library.ELF.ParserConfig.DYNSYM_COUNT.SECTION
     parsed = library.ELF.parse(excerpt.data, config)
     if parsed is None:
         raise BrokenBinaryError("its headers make no sense")

@@ -24,13 +24,13 @@ _SEGMENTS_LIMIT = 512
 _CHUNK = 256 * 1024
 
 _PT_LOAD, _PT_DYNAMIC, _SHT_DYNSYM = 1, 2, 11
-_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_GNU_HASH = 4, 5, 6, 10, 0x6FFFFEF5
+_DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 5, 6, 10
 _DT_VERSYM, _DT_VERDEF, _DT_VERNEED = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE
 # The tables that are kept ...
-_TABLES = (_DT_HASH, _DT_GNU_HASH, _DT_SYMTAB, _DT_STRTAB, _DT_VERSYM, _DT_VERDEF, _DT_VERNEED)
+_TABLES = (_DT_SYMTAB, _DT_STRTAB, _DT_VERSYM, _DT_VERDEF, _DT_VERNEED)
 # ... and further addresses, before which a table whose length is not stated must end:
-# PLTGOT, RELA, INIT, FINI, REL, JMPREL, INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY, RELR.
-_ADDRESSES = (*_TABLES, 3, 7, 12, 13, 17, 23, 25, 26, 32, 36)
+# PLTGOT, HASH, RELA, INIT, FINI, REL, JMPREL, INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY, RELR, GNU_HASH.
+_ADDRESSES = (*_TABLES, 3, 4, 7, 12, 13, 17, 23, 25, 26, 32, 36, 0x6FFFFEF5)
 
 OpenStream = Callable[[], BinaryIO]
 
@@ -231,7 +231,7 @@ def _assemble(
 ) -> bytes:
     """An ELF file of these pieces, each at its own address. ``symbols``: the address and size of its symbols.
 
-    The one section says how many symbols there are: lief would else guess, and give up where none is exported.
+    The one section says how many symbols there are, without the tables that their number is else guessed from.
     """
     header = layout.header
     count = len(loads) + (1 if dynamic else 0)

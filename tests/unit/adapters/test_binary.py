@@ -63,6 +63,10 @@ def test_elf_files_of_any_width_and_byte_order_are_read(machine: int, wide: bool
     assert binary.codes == (Code(machine=name),)
 
 
+def test_symbols_are_named_also_where_the_table_of_exported_ones_cannot_be_read() -> None:
+    assert found(elf(NEEDS, ["libc.so.6"], hashed=True)).needs == HIGHEST
+
+
 def test_an_elf_file_without_dynamic_section_is_not_linked() -> None:
     binary = found(elf(dynamic=False))
     assert (binary.linked, binary.needs) == (False, ())

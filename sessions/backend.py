@@ -51,7 +51,7 @@ def run_backend(environment: str, arguments: Arguments) -> None:
         about["venv"] = "kept" if venv.prepare(read_spec(ROOT, environment)) else "built"
         _say(f"{cell}: {len(cell.pins)} pins, venv {about['venv']}")
         about |= _run_tests(venv, arguments)
-        about["status"] = "passed"
+        about["status"] = "passed" if about["cases"] else "not run"  # as with pytest's --collect-only
     except Failure as failure:
         about |= {"stage": failure.stage, "message": failure.message, **failure.result}
         raise
@@ -95,7 +95,8 @@ def _run_tests(venv: Venv, arguments: Arguments) -> dict[str, Any]:
             command.append("--require-all")
         code = subprocess.run([*command, *arguments.pytest], cwd=ROOT, env=venv.env, check=False).returncode
         told = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
-    if code:
+    cases = told.get("cases", [])
+    if code or (cases and not any(case["outcome"] == "passed" for case in cases)):
         raise Failure("flow", _why(code, told), told)
     return dict(told)
 
@@ -108,13 +109,21 @@ def _tests(environment: str, arguments: Arguments) -> list[str]:
 
 
 def _why(code: int, told: dict[str, Any]) -> str:
-    failed = [case["case"] for case in told.get("cases", ()) if case["outcome"] in ("failed", "error", "xpassed")]
+    """What an exit code of pytest's means, with the cases at hand."""
+    cases = told.get("cases", [])
+    failed = [case["case"] for case in cases if case["outcome"] in ("failed", "error", "xpassed")]
     if failed:
         more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
-        return f"{len(failed)} of {len(told['cases'])} cases failed: {', '.join(failed[:5])}{more}"
-    if not told:
-        return f"pytest ended with exit code {code} before it could report: a crash, or wrong arguments"
-    return "pytest collected no test" if code == 5 else f"pytest ended with exit code {code}"
+        return f"{len(failed)} of {len(cases)} cases failed: {', '.join(failed[:5])}{more}"
+    if code == 4:
+        return "pytest did not understand its arguments, see above"
+    if code == 5:
+        return "pytest found no test: nothing was run"
+    if cases and not any(case["outcome"] == "passed" for case in cases):
+        return f"nothing passed: {len(cases)} cases were skipped or are expected to fail"
+    if told:
+        return f"pytest ended with exit code {code}, see above"
+    return f"the flow ended with exit code {code} before it could report: it crashed, see above"
 
 
 def _write(path: Path, about: dict[str, Any]) -> None:

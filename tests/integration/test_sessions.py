@@ -29,12 +29,16 @@ import json, sys
 from pathlib import Path
 arguments = sys.argv[1:]
 flow = next(a for a in arguments if Path(a).name.startswith("test_"))
-code = int(Path(flow).read_text())
+code, _, outcome = Path(flow).read_text().partition(" ")
+outcome = outcome or ("failed" if code == "1" else "passed")
+code = int(code)
 if code < 0:
     import os
     os.abort()
 cases = [{"case": "a", "outcome": "passed", "seconds": 0.1, "figures": {"n": 1}},
-         {"case": "b", "outcome": "failed" if code else "passed", "seconds": 0.1, "figures": {}}]
+         {"case": "b", "outcome": outcome, "seconds": 0.1, "figures": {}}]
+if outcome == "skipped":
+    cases[0]["outcome"] = outcome
 report = Path(arguments[arguments.index("--report") + 1])
 report.write_text(json.dumps({"exit_status": code, "cases": cases, "given": arguments}))
 print("ran", flow)
@@ -305,10 +309,25 @@ def test_a_flow_that_fails_fails_the_session_and_is_reported(project: Project) -
     assert told["given"][-2:] == ["-k", "mlp"]
 
 
+@pytest.mark.parametrize(
+    ("flow", "said"),
+    [
+        ("0 skipped", "nothing passed: 2 cases were skipped or are expected to fail"),
+        ("1 skipped", "nothing passed: 2 cases were skipped or are expected to fail"),
+        ("4", "pytest did not understand its arguments"),
+        ("5", "pytest found no test: nothing was run"),
+        ("3", "pytest ended with exit code 3"),
+    ],
+)
+def test_a_flow_that_ends_in_another_way_is_told(project: Project, flow: str, said: str) -> None:
+    (project.folder / "tests" / "flows" / "test_toy.py").write_text(flow, encoding="utf-8")
+    assert said in nox(project, "toy").expect(1).err
+
+
 def test_a_flow_that_crashes_is_told_as_a_crash(project: Project) -> None:
     (project.folder / "tests" / "flows" / "test_toy.py").write_text("-1", encoding="utf-8")
     failed = nox(project, "toy", "--report", "report.json").expect(1)
-    assert "before it could report: a crash, or wrong arguments" in failed.err
+    assert "before it could report: it crashed" in failed.err
     assert (report(project)["status"], report(project)["cases"]) == ("failed", [])
 
 

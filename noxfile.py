@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import nox
 
+if sys.version_info < (3, 11):  # noqa: UP036  # what it runs may be older: nox -s tosa -- --python 3.10
+    sys.exit("nox itself must run on Python 3.11 or newer here")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from sessions.arguments import parse
@@ -130,7 +132,7 @@ def _register(environment: str, summary: str) -> None:
     """Give a backend its session: any environment with a ``tests/flows/test_<environment>.py`` has one."""
 
     def run_one(session: nox.Session) -> None:
-        _orderly(session, lambda: run_backend(environment, parse(session.posargs)))
+        _orderly(session, lambda: run_backend(environment, parse(session.posargs, session.invoked_from)))
 
     run_one.__doc__ = f"{summary}. Arguments: see docs/backends.md."
     nox.session(name=environment, venv_backend="none")(run_one)
@@ -144,4 +146,4 @@ for _environment, _summary in BACKENDS.items():
 @nox.session(venv_backend="none")
 def flows(session: nox.Session) -> None:
     """Run the flow of every backend; fail when one of them fails."""
-    _orderly(session, lambda: run_backends(list(BACKENDS), parse(session.posargs)))
+    _orderly(session, lambda: run_backends(list(BACKENDS), parse(session.posargs, session.invoked_from)))

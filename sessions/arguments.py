@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from sessions.failure import Failure
@@ -28,12 +29,18 @@ class _Parser(argparse.ArgumentParser):
         raise Failure("arguments", f"{message}; usage: {USAGE}")
 
 
-def parse(given: Sequence[str]) -> Arguments:
-    """Read the arguments; those that are not the session's own go to pytest. Raises ``Failure``."""
+def parse(given: Sequence[str], folder: str = "") -> Arguments:
+    """Read the arguments; those that are not the session's own go to pytest. Raises ``Failure``.
+
+    ``folder`` is where nox was started: a relative report is meant from there.
+    """
+    if {"-h", "--help"} & set(given):
+        raise Failure("arguments", f"usage: {USAGE}")
     parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--python")
     parser.add_argument("--report")
     parser.add_argument("--require-all", action="store_true")
     parser.add_argument("--upstream", action="store_true")
     own, rest = parser.parse_known_args(given)
-    return Arguments(own.python, own.report, own.require_all, own.upstream, tuple(rest))
+    report = str(Path(folder) / own.report) if own.report else None
+    return Arguments(own.python, report, own.require_all, own.upstream, tuple(rest))

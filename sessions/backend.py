@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from sessions.arguments import Arguments
 from sessions.cell import Cell, Grid
 from sessions.failure import Failure
-from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe
+from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe, say
 from sessions.spec import read_platform, read_spec
 from sessions.venv import Venv
 
@@ -43,36 +42,45 @@ def run_backend(environment: str, arguments: Arguments) -> None:
     about["kind"] = "upstream" if arguments.upstream else "flow"
     about["target"] = {"platform": host_platform(), "python": arguments.python}
     about |= {"lock": None, "stage": None, "message": None, "cases": []}
+    report = _writable(arguments.report)
     try:
         cell = _cell(environment, arguments)
+        if "pytest" not in cell.pins:
+            raise Failure("grid", f"no pin of {cell} provides pytest, which runs the flow: let it be required")
         about["target"]["python"] = cell.python
         about["lock"] = cell.digests[0]
         venv = Venv(cell)
         about["venv"] = "kept" if venv.prepare(read_spec(ROOT, environment)) else "built"
-        _say(f"{cell}: {len(cell.pins)} pins, venv {about['venv']}")
+        say(f"{cell}: {len(cell.pins)} pins, venv {about['venv']}")
         about |= _run_tests(venv, arguments)
         about["status"] = "passed" if about["cases"] else "not run"  # as with pytest's --collect-only
     except Failure as failure:
         about |= {"stage": failure.stage, "message": failure.message, **failure.result}
         raise
+    except KeyboardInterrupt:
+        about["message"] = "interrupted"
+        raise
     finally:
         about["seconds"] = round(time.perf_counter() - began, 3)
-        if arguments.report:
-            _write(Path(arguments.report), about)
+        about["not_run"] = sum(1 for case in about["cases"] if case["outcome"] == "skipped")
+        if report:
+            _write(report, about)
 
 
 def run_backends(environments: Sequence[str], arguments: Arguments) -> None:
     """Run several, one after the other, whatever becomes of the first; ``--report`` is a folder then."""
+    if arguments.report and Path(arguments.report).exists() and not Path(arguments.report).is_dir():
+        raise Failure("arguments", f"--report {arguments.report} is a file: for several backends name a folder")
     failures = []
     for environment in environments:
         report = str(Path(arguments.report) / f"{environment}.json") if arguments.report else None
         own = Arguments(arguments.python, report, arguments.require_all, arguments.upstream, arguments.pytest)
         try:
             run_backend(environment, own)
-            _say(f"{environment}: passed")
+            say(f"{environment}: passed")
         except Failure as failure:
             failures.append(environment)
-            _say(f"{environment}: FAILED: {failure.message}")
+            say(f"{environment}: FAILED: {failure.message}")
     if failures:
         passed = ", ".join(e for e in environments if e not in failures) or "none"
         raise Failure("flow", f"failed: {', '.join(failures)}; passed: {passed}")
@@ -105,13 +113,15 @@ def _tests(environment: str, arguments: Arguments) -> list[str]:
     if arguments.upstream:
         return [str(FLOWS / "upstream.py"), environment]
     settings = ["-c", str(FLOWS / "pytest.ini"), "--rootdir", str(ROOT)]
-    return ["-m", "pytest", *settings, str(FLOWS / f"test_{environment}.py")]
+    name = f"test_{environment}.py"
+    chosen = any(argument.partition("::")[0].endswith(name) for argument in arguments.pytest)
+    return ["-m", "pytest", *settings, *([] if chosen else [str(FLOWS / name)])]
 
 
 def _why(code: int, told: dict[str, Any]) -> str:
     """What an exit code of pytest's means, with the cases at hand."""
     cases = told.get("cases", [])
-    failed = [case["case"] for case in cases if case["outcome"] in ("failed", "error", "xpassed")]
+    failed = [case["case"] for case in cases if case["outcome"] in ("failed", "error")]
     if failed:
         more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
         return f"{len(failed)} of {len(cases)} cases failed: {', '.join(failed[:5])}{more}"
@@ -126,17 +136,26 @@ def _why(code: int, told: dict[str, Any]) -> str:
     return f"the flow ended with exit code {code} before it could report: it crashed, see above"
 
 
-def _write(path: Path, about: dict[str, Any]) -> None:
-    """The report, in whole or not at all."""
+def _writable(report: str | None) -> Path | None:
+    """The file of the report, found to be writable before anything is done."""
+    if report is None:
+        return None
+    path = Path(report)
+    if path.is_dir():
+        raise Failure("arguments", f"--report {path} is a folder: for one backend name a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        beside.replace(path)
+        with tempfile.TemporaryFile(dir=path.parent):
+            return path
     except OSError as error:
         raise Failure("arguments", f"--report {path} cannot be written: {error}") from error
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+def _write(path: Path, about: dict[str, Any]) -> None:
+    """The report, in whole or not at all; it is never the reason why a session fails."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        say(f"--report {path} could not be written: {error}")

@@ -21,7 +21,10 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)\s*(?:;([^\\]*))?\\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A proven cell of this machine. ``digests`` are those of its lockfile and of ``build.txt``, as in the grid."""
+    """A proven cell of this machine.
+
+    ``digests`` are those of its lockfile and of ``build.txt``, as in the grid; ``download`` is in bytes.
+    """
 
     environment: str
     platform: str
@@ -31,6 +34,7 @@ class Cell:
     build: Path
     pins: Mapping[str, str]
     digests: tuple[str, str]
+    download: int = 0
 
     def __str__(self) -> str:
         """The cell in words."""
@@ -112,6 +116,7 @@ class Grid:
             build=build,
             pins=dict(read_pins(pinned.decode("utf-8"), python)),
             digests=(_digest(pinned), _digest(building)),
+            download=self.cells(environment)[python].get("bytes", 0),
         )
 
     def _read(self, path: Path) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import platform
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-UV = (sys.executable, "-m", "uv")
+# The package beside nox, or else a uv of its own on PATH.
+UV = (sys.executable, "-m", "uv") if importlib.util.find_spec("uv") else ("uv",)
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Interpreters are probed, never downloaded; what is not in a lockfile does not enter a venv.
 _UV_SETTINGS = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
@@ -49,6 +51,12 @@ def clean_env() -> dict[str, str]:
     return kept | _UV_SETTINGS | {"PYTHONNOUSERSITE": "1", "PIP_CONFIG_FILE": os.devnull}
 
 
+def say(text: str) -> None:
+    """Tell what a session does, on stderr."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 def host_platform() -> str:
     """The name that targets.toml has for this machine."""
     system = {"Linux": "linux", "Darwin": "macos", "Windows": "windows"}.get(platform.system(), platform.system())
@@ -82,18 +90,25 @@ def probe(python: str) -> str | None:
         return sys.executable
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    folders += [version / "bin" for version in sorted(pyenv.glob(f"{python}.*"), reverse=True)]
+    with contextlib.suppress(OSError):
+        folders += [version / "bin" for version in sorted(pyenv.glob(f"{python}.*"), key=_patch, reverse=True)]
     for candidate in [
         str(folder / name) for folder in folders for name in (f"python{python}", "python3", "python.exe")
     ]:
-        if Path(candidate).is_file() and _is_cpython(candidate, python):
+        if _is_cpython(candidate, python):
             return candidate
     return None
+
+
+def _patch(version: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.name.split(".") if part.isdigit())
 
 
 def _is_cpython(candidate: str, python: str) -> bool:
     question = "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        if not Path(candidate).is_file():
+            return False
         asked = subprocess.run([candidate, "-c", question], capture_output=True, text=True, timeout=30, check=False)
         return asked.returncode == 0 and asked.stdout.split() == [python, "cpython"]
     return False

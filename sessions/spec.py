@@ -5,9 +5,12 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sessions.failure import Failure
+
+T = TypeVar("T", dict[str, Any], list[Any], str)
+_CHECK = "`nox -s check` says more"
 
 
 @dataclass(slots=True)
@@ -30,8 +33,8 @@ def read_spec(root: Path, environment: str) -> Spec:
 
 def read_platform(root: Path, platform: str) -> dict[str, Any]:
     """The table of a platform in ``envs/targets.toml``; empty when it has none."""
-    found = _table(root / "envs" / "targets.toml").get("platforms", {}).get(platform, {})
-    return dict(found)
+    platforms = _typed(_table(root / "envs" / "targets.toml"), "platforms", dict, "envs/targets.toml")
+    return dict(_typed(platforms, platform, dict, "envs/targets.toml"))
 
 
 def _merge(root: Path, environment: str, spec: Spec, seen: tuple[str, ...]) -> None:
@@ -39,13 +42,34 @@ def _merge(root: Path, environment: str, spec: Spec, seen: tuple[str, ...]) -> N
         raise Failure("grid", f"envs/{environment}.toml extends itself")
     file = f"envs/{environment}.toml"
     table = _table(root / file)
-    for base in table.get("extends", ()):
+    for base in _strings(table.get("extends"), "extends", file):
         _merge(root, base, spec, (*seen, environment))
-    spec.summary = table.get("summary", spec.summary)
-    spec.requires += [(requirement, file) for requirement in table.get("requires", ())]
-    spec.overridden |= set(table.get("overrides", {}))
-    spec.imports += table.get("smoke", {}).get("imports", ())
-    spec.commands += table.get("smoke", {}).get("commands", ())
+    smoke = _typed(table, "smoke", dict, file)
+    spec.summary = _typed(table, "summary", str, file) or spec.summary
+    spec.requires += [(requirement, file) for requirement in _strings(table.get("requires"), "requires", file)]
+    spec.overridden |= set(_typed(table, "overrides", dict, file))
+    spec.imports += _strings(smoke.get("imports"), "smoke.imports", file)
+    for number, command in enumerate(_typed(smoke, "commands", list, file)):
+        if not (words := _strings(command, f"smoke.commands[{number}]", file)):
+            raise Failure("grid", f"{file}: smoke.commands[{number}] is empty; {_CHECK}")
+        spec.commands.append(words)
+
+
+def _typed(table: dict[str, Any], key: str, kind: type[T], file: str) -> T:
+    """The value of a key, empty where it is missing."""
+    value = table.get(key, kind())
+    if not isinstance(value, kind):
+        words = {dict: "a table", list: "a list", str: "a string"}[kind]
+        raise Failure("grid", f"{file}: {key} must be {words}; {_CHECK}")
+    return value
+
+
+def _strings(value: Any, key: str, file: str) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Failure("grid", f"{file}: {key} must be a list of strings; {_CHECK}")
+    return value
 
 
 def _table(path: Path) -> dict[str, Any]:

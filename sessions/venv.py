@@ -13,11 +13,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from sessions.cell import Cell
 from sessions.failure import Failure
 from sessions.isolation import differences, unmet
-from sessions.machine import ROOT, UV, clean_env
+from sessions.machine import ROOT, UV, clean_env, say
 from sessions.spec import Spec
+from sessions.uvsettings import uv_env
 
 _INSIDE = Path(__file__).with_name("inside.py")
 _WINDOWS = os.name == "nt"
@@ -36,18 +39,28 @@ class Venv:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment for what runs in the venv."""
+        """The environment for what runs in the venv, less what would bend pytest or a tool of the lock."""
+        kept = {k: v for k, v in clean_env().items() if not k.startswith("PYTEST_") and k != "MODEL_CONVERTER_PATH"}
         path = os.pathsep.join([str(self.binaries), os.environ.get("PATH", "")])
-        return clean_env() | {"PATH": path, "VIRTUAL_ENV": str(self.folder)}
+        return kept | {"PATH": path, "VIRTUAL_ENV": str(self.folder)}
 
     def prepare(self, spec: Spec) -> bool:
         """Make the venv what the lock says and check it; True when it already was, and nothing was done.
 
         Raises ``Failure`` of the stages install, isolation, closure and smoke.
         """
+        try:
+            self.folder.parent.mkdir(exist_ok=True)
+            with FileLock(f"{self.folder}.lock"):  # two sessions of one cell build its venv once
+                return self._prepare(spec)
+        except OSError as error:
+            raise Failure("install", f"{self.folder} cannot be made: {error}") from error
+
+    def _prepare(self, spec: Spec) -> bool:
         if self._is_checked(spec):
             return True
-        (self.folder / _STAMP).unlink(missing_ok=True)
+        size = f"up to {max(1, round(self.cell.download / 1e6)):,} MB to download"
+        say(f"building .nox/{self.folder.name}: {len(self.cell.pins)} pins, {size}")
         self._create()
         self._install()
         seen = self._see()
@@ -90,7 +103,9 @@ class Venv:
             out = Path(folder) / "answer.json"
             command = [self.python, str(_INSIDE), question, str(out), *names]
             try:
-                done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    command, env=self.env, capture_output=True, encoding="utf-8", errors="replace", check=False
+                )
             except OSError as error:
                 raise Failure(stage, f"the venv's Python does not start: {error}") from error
             if done.returncode or not out.is_file():
@@ -102,8 +117,7 @@ class Venv:
     # -- making it -------------------------------------------------------------------------------------
 
     def _create(self) -> None:
-        if Path(self.python).is_file():
-            return
+        """From nothing: uv trusts an installed version whatever its hash, and a torn one for whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
         command = [*UV, "venv", "--quiet", "--no-project", "--python", self.cell.interpreter, str(self.folder)]
         self._uv(command, "the venv cannot be made")
@@ -115,7 +129,16 @@ class Venv:
         self._uv([*command, str(self.cell.lockfile)], f"{name} cannot be installed for {self.cell}")
 
     def _uv(self, command: Sequence[str], failed: str) -> None:
-        done = subprocess.run(command, env=clean_env(), cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        with uv_env() as env:
+            done = subprocess.run(
+                command,
+                env=env,
+                cwd=ROOT,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
         if done.returncode:
             hint = ""
             if "hash mismatch" in done.stderr.lower():
@@ -147,7 +170,13 @@ class Venv:
             return "there is no such command in the venv"
         try:
             done = subprocess.run(
-                [found, *command[1:]], env=self.env, capture_output=True, text=True, timeout=300, check=False
+                [found, *command[1:]],
+                env=self.env,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=300,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)

@@ -129,6 +129,12 @@ class _Outcomes:
         if case["outcome"] not in ("failed", "error"):
             case["outcome"], case["message"] = outcome, message[-_LONGEST_MESSAGE:]
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be imported is a case, too."""
+        if report.failed:
+            case = {"case": report.nodeid, "outcome": "error", "seconds": 0.0, "figures": {}}
+            self.cases.setdefault(report.nodeid, case | {"message": report.longreprtext[-_LONGEST_MESSAGE:]})
+
 
 def _skip_reason(report: pytest.TestReport) -> str:
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -154,7 +160,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         "versions": versions(),
         "seconds": round(time.perf_counter() - session.config.stash[_BEGAN], 3),
         "peak_memory_bytes": max((c.get("peak_memory_bytes") or 0 for c in cases), default=0) or None,
-        "children_peak_memory_bytes": children_peak_memory(),
         "cases": cases,
     }
     file = Path(path)
@@ -192,16 +197,7 @@ def peak_memory() -> int | None:
         return int(line.split()[1]) * 1024 if line else None
     if sys.platform == "win32":
         return None
-    return _max_rss("RUSAGE_SELF")
-
-
-def children_peak_memory() -> int | None:
-    """The most memory that any one program started by the run held, in bytes."""
-    return None if sys.platform == "win32" else _max_rss("RUSAGE_CHILDREN")
-
-
-def _max_rss(whose: str) -> int:
     import resource
 
-    peak = resource.getrusage(getattr(resource, whose)).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak if sys.platform == "darwin" else peak * 1024)  # getrusage(2): bytes there, kilobytes elsewhere

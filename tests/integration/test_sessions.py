@@ -25,7 +25,7 @@ OTHER = next(p for p in ("3.12", "3.13") if p != PYTHON)
 
 # Stands in for pytest: does what the flow test of the project tells it to.
 PYTEST = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 arguments = sys.argv[1:]
 flow = next(a for a in arguments if Path(a).name.startswith("test_"))
@@ -33,14 +33,14 @@ code, _, outcome = Path(flow).read_text().partition(" ")
 outcome = outcome or ("failed" if code == "1" else "passed")
 code = int(code)
 if code < 0:
-    import os
     os.abort()
 cases = [{"case": "a", "outcome": "passed", "seconds": 0.1, "figures": {"n": 1}},
          {"case": "b", "outcome": outcome, "seconds": 0.1, "figures": {}}]
 if outcome == "skipped":
     cases[0]["outcome"] = outcome
 report = Path(arguments[arguments.index("--report") + 1])
-report.write_text(json.dumps({"exit_status": code, "cases": cases, "given": arguments}))
+report.write_text(json.dumps({"exit_status": code, "cases": cases, "given": arguments,
+    "environ": [k for k in os.environ if k.startswith(("PYTEST_", "MODEL_"))]}))
 print("ran", flow)
 sys.exit(code)
 """
@@ -177,6 +177,25 @@ def test_a_venv_is_built_once_and_kept_while_the_lock_stays(project: Project) ->
     assert "venv built" in nox(project, "toy").expect(0).err
 
 
+def test_a_build_that_was_cut_off_is_begun_anew(project: Project) -> None:
+    nox(project, "toy").expect(0)
+    folder = Path(venv_python(project)).parents[1]
+    shutil.rmtree(folder / "lib" / f"python{PYTHON}" / "site-packages" / "app_kit")
+    (folder / "lockgrid-checked.json").unlink()
+    assert f"building .nox/toy-{PYTHON}: 4 pins" in nox(project, "toy").expect(0).err
+
+
+def test_two_sessions_of_one_cell_build_its_venv_once(project: Project) -> None:
+    command = [sys.executable, "-m", "nox", "-s", "toy"]
+    both = [
+        subprocess.Popen(command, cwd=project.folder, env=project.environment(), stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert sorted("venv built" in text for text in said) == [False, True]
+
+
 def test_a_venv_that_somebody_changed_is_mended(project: Project) -> None:
     nox(project, "toy").expect(0)
     project.uv("pip", "install", "--python", venv_python(project), "narrow").expect(0)
@@ -200,14 +219,46 @@ def test_nothing_of_the_machine_leaks_in(project: Project, tmp_path: Path) -> No
     assert "venv kept" in nox(project, "toy", env={"PYTHONPATH": str(tmp_path / "path")}).expect(0).err
 
 
-def test_a_folder_that_the_venv_is_made_to_see_is_found(project: Project, tmp_path: Path) -> None:
+def test_a_folder_that_the_venv_was_made_to_see_is_found(project: Project, tmp_path: Path) -> None:
     nox(project, "toy").expect(0)
     (tmp_path / "outside" / "site-packages").mkdir(parents=True)
     site = Path(venv_python(project)).parents[1] / "lib" / f"python{PYTHON}" / "site-packages"
     (site / "leak.pth").write_text(f"{tmp_path}/outside/site-packages\n", encoding="utf-8")
-    failed = nox(project, "toy").expect(1)
-    assert f"the venv of toy on {HERE} with Python {PYTHON} is not what" in failed.err
-    assert "outside/site-packages is outside the venv, and modules are looked for there" in failed.err
+    assert "venv built" in nox(project, "toy").expect(0).err
+    assert not (site / "leak.pth").exists()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'exclude-newer = "2020-01-01T00:00:00Z"',
+        "no-index = true",
+        "no-binary = true",
+        '[pip]\ntarget = "elsewhere"',
+        '[pip]\nno-deps = false\nprefix = "elsewhere"',
+    ],
+)
+@pytest.mark.parametrize("place", ["user", "project", "manifest", "named"])
+def test_of_uvs_configuration_only_the_way_to_an_index_is_obeyed(project: Project, setting: str, place: str) -> None:
+    index = f'index-url = "{project.index.url}"\n'
+    env: dict[str, str | None] = {"UV_DEFAULT_INDEX": None, "XDG_CONFIG_HOME": str(project.home / "own")}
+    files = {
+        "user": project.home / "own" / "uv" / "uv.toml",
+        "project": project.folder / "uv.toml",
+        "named": project.home / "named.toml",
+        "manifest": project.folder / "pyproject.toml",
+    }
+    file = files[place]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if place == "manifest":
+        table = setting.replace("[pip]", "[tool.uv.pip]")
+        text = file.read_text(encoding="utf-8") + f"\n[tool.uv]\n{index}{table}\n"
+        file.write_text(text, encoding="utf-8")
+    else:
+        file.write_text(index + setting, encoding="utf-8")
+    if place == "named":
+        env["UV_CONFIG_FILE"] = str(file)
+    assert "venv built" in nox(project, "toy", env=env).expect(0).err
 
 
 # -- what breaks --------------------------------------------------------------------------------------------
@@ -249,6 +300,7 @@ def unknown_version(project: Project) -> None:
     change(project, "quick==1.0", "quick==1.1")
 
 
+@pytest.mark.parametrize("built", [False, True], ids=["no-venv", "venv"])
 @pytest.mark.parametrize(
     ("damage", "stage", "said"),
     [
@@ -259,8 +311,10 @@ def unknown_version(project: Project) -> None:
     ],
 )
 def test_a_lock_that_is_wrong_is_told_with_its_cause(
-    project: Project, damage: Callable[[Project], None], stage: str, said: list[str]
+    project: Project, damage: Callable[[Project], None], stage: str, said: list[str], built: bool
 ) -> None:
+    if built:
+        nox(project, "toy").expect(0)
     damage(project)
     failed = nox(project, "toy", "--report", "report.json").expect(1)
     for words in said:
@@ -340,6 +394,53 @@ def test_a_report_says_what_ran_in_which_lock(project: Project) -> None:
     assert told["cases"][0] == {"case": "a", "outcome": "passed", "seconds": 0.1, "figures": {"n": 1}}
     assert told["seconds"] > 0
     assert "--require-all" in told["given"]
+
+
+@pytest.mark.parametrize("report", [".", "/", "tests/flows/test_toy.py/x.json"])
+def test_a_report_that_cannot_be_written_is_told_first(project: Project, report: str) -> None:
+    failed = nox(project, "toy", "--report", report).expect(1)
+    assert "--report " in failed.err
+    assert "Traceback" not in failed.err
+    assert not (project.folder / ".nox" / f"toy-{PYTHON}").exists()
+
+
+def test_a_report_is_meant_from_where_nox_was_started(project: Project, tmp_path: Path) -> None:
+    noxfile = str(project.folder / "noxfile.py")
+    command = [sys.executable, "-m", "nox", "-f", noxfile, "-s", "toy", "--", "--report", "here.json"]
+    subprocess.run(command, cwd=tmp_path, env=project.environment(), check=True, capture_output=True)
+    assert (tmp_path / "here.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "requires = 3",
+        "smoke = 3",
+        "overrides = 3",
+        'extends = "base"',
+        "[smoke]\nimports = 3",
+        "[smoke]\ncommands = [[]]",
+    ],
+)
+def test_a_mistake_in_an_environment_stops_its_session_alone(project: Project, text: str) -> None:
+    (project.folder / "envs" / "toy.toml").write_text(f"{text}\n", encoding="utf-8")
+    failed = nox(project, "toy").expect(1)
+    assert "envs/toy.toml: " in failed.err
+    assert "`nox -s check` says more" in failed.err
+    assert "Traceback" not in failed.err
+    assert "toy" in project._start([sys.executable, "-m", "nox", "-l"], None, 60).expect(0).out
+    nox(project, "other").expect(0)
+
+
+def test_settings_of_pytest_stay_out(project: Project) -> None:
+    (project.folder / "tests" / "flows" / "test_toy.py").write_text("0", encoding="utf-8")
+    nox(project, "toy", "--report", "r.json", env={"PYTEST_ADDOPTS": "--co", "MODEL_CONVERTER_PATH": "x"}).expect(0)
+    assert report(project, "r.json")["environ"] == []
+
+
+def test_a_flow_named_by_its_path_is_not_run_twice(project: Project) -> None:
+    nox(project, "toy", "--report", "r.json", "tests/flows/test_toy.py").expect(0)
+    assert [a for a in report(project, "r.json")["given"] if a.endswith("test_toy.py")] == ["tests/flows/test_toy.py"]
 
 
 def test_flows_runs_them_all_whatever_becomes_of_the_first(project: Project) -> None:

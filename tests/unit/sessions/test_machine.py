@@ -6,11 +6,13 @@ import os
 import platform
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from lockgrid.adapters import uvconfig
+from sessions import uvsettings
 from sessions.machine import NETWORK, RUNNING, below_floor, clean_env, host_platform, probe
 from sessions.spec import read_platform
 from unit.sessions.conftest import ROOT
@@ -174,3 +176,14 @@ def test_an_interpreter_that_hangs_is_passed_over(bare: Path, monkeypatch: pytes
     interpreter(bare / "bin", "python3.8", "echo 3.8 cpython")
     monkeypatch.setattr(subprocess, "run", run_out_of_time)
     assert probe("3.8") is None
+
+
+def test_sessions_take_the_same_keys_of_uv_toml_as_lockgrid() -> None:
+    assert set(uvsettings.NETWORK_KEYS) == set(uvconfig._NETWORK_KEYS)
+
+
+def test_the_settings_for_uv_are_indexes_and_the_network_alone() -> None:
+    strong = {"index": [{"name": "a", "url": 'https://a.example/"x"', "default": True}], "native-tls": False}
+    weak = {"index": [{"url": "https://b.example"}], "native-tls": True, "exclude-newer": "7 days", "pip": {"x": 1}}
+    found = tomllib.loads(uvsettings.settings_text([strong, weak]))
+    assert found == {"index": [*strong["index"], *weak["index"]], "native-tls": False}  # type: ignore[misc]

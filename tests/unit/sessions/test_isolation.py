@@ -9,7 +9,7 @@ import pytest
 
 from sessions.isolation import differences, unmet
 
-VENV = Path("/work/.nox/app-3.11")
+VENV = Path("/project/.nox/app-3.11")
 BASE = "/opt/python3.11"
 SITE = f"{VENV}/lib/python3.11/site-packages"
 STANDARD = [f"{BASE}/lib/python311.zip", f"{BASE}/lib/python3.11", f"{BASE}/lib/python3.11/lib-dynload"]
@@ -59,7 +59,7 @@ def test_the_user_site_is_a_leak() -> None:
     [
         "/home/me/lib",  # PYTHONPATH
         "",  # the working folder
-        "/work/.nox/app-3.11-other/lib/python3.11/site-packages",  # begins like the venv's name
+        "/project/.nox/app-3.11-other/lib/python3.11/site-packages",  # begins like the venv's name
         f"{BASE}/lib/python3.11/site-packages",  # the machine's own packages are under the base as well
         f"{BASE}/lib/python3/dist-packages",
         f"{BASE}/lib/python3.11/site-packages/win32",  # as a .pth file there adds it

@@ -22,7 +22,7 @@ from sessions.arguments import parse
 from sessions.backend import backends, run_backend, run_backends
 from sessions.cell import Grid
 from sessions.failure import Failure
-from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform
+from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_command
 
 LOCKS = ROOT / "locks"
 T = TypeVar("T")
@@ -43,8 +43,7 @@ def _orderly(session: nox.Session, job: Callable[[], T]) -> T:
 def sync(session: nox.Session, environment: str, python: str) -> None:
     """Make the venv of ``python`` hold exactly the pins of the environment's lockfile, every file by its hash."""
     lockfile = LOCKS / environment / f"{host_platform()}.txt"
-    hashes = ["--require-hashes", "--build-constraints", str(LOCKS / "build.txt"), "--require-build-hashes"]
-    command = [*UV, "pip", "sync", "--quiet", "--compile-bytecode", "--python", python, *hashes, str(lockfile)]
+    command = sync_command(python, lockfile, LOCKS / "build.txt")
     session.run_install(*command, env=clean_env(), include_outer_env=False, external=True)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,8 @@ def run_backends(environments: Sequence[str], arguments: Arguments) -> None:
     failures = []
     for environment in environments:
         report = str(Path(arguments.report) / f"{environment}.json") if arguments.report else None
-        own = Arguments(arguments.python, report, arguments.require_all, arguments.upstream, arguments.pytest)
         try:
-            run_backend(environment, own)
+            run_backend(environment, replace(arguments, report=report))
             say(f"{environment}: passed")
         except Failure as failure:
             failures.append(environment)

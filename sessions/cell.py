@@ -36,6 +36,11 @@ class Cell:
     digests: tuple[str, str]
     download: int = 0
 
+    @property
+    def lock(self) -> str:
+        """The lockfile's path in the repository."""
+        return f"locks/{self.environment}/{self.platform}.txt"
+
     def __str__(self) -> str:
         """The cell in words."""
         return f"{self.environment} on {self.platform} with Python {self.python}"

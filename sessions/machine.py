@@ -51,6 +51,12 @@ def clean_env() -> dict[str, str]:
     return kept | _UV_SETTINGS | {"PYTHONNOUSERSITE": "1", "PIP_CONFIG_FILE": os.devnull}
 
 
+def sync_command(python: str, lockfile: Path, build: Path) -> list[str]:
+    """Uv's command that makes a venv hold exactly the pins of a lockfile, every file by its hash."""
+    hashes = ["--require-hashes", "--build-constraints", str(build), "--require-build-hashes"]
+    return [*UV, "pip", "sync", "--quiet", "--compile-bytecode", "--python", python, *hashes, str(lockfile)]
+
+
 def say(text: str) -> None:
     """Tell what a session does, on stderr."""
     sys.stderr.write(f"{text}\n")

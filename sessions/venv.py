@@ -18,7 +18,7 @@ from filelock import FileLock
 from sessions.cell import Cell
 from sessions.failure import Failure
 from sessions.isolation import differences, unmet
-from sessions.machine import ROOT, UV, clean_env, say
+from sessions.machine import ROOT, UV, clean_env, say, sync_command
 from sessions.spec import Spec
 from sessions.uvsettings import uv_env
 
@@ -64,12 +64,13 @@ class Venv:
         self._create()
         self._install()
         seen = self._see()
-        lock = f"locks/{self.cell.lockfile.parent.name}/{self.cell.lockfile.name}"
         if problems := differences(self.cell.pins, seen, self.folder):
-            raise Failure("isolation", f"the venv of {self.cell} is not what {lock} says: {'; '.join(problems)}")
+            raise Failure(
+                "isolation", f"the venv of {self.cell} is not what {self.cell.lock} says: {'; '.join(problems)}"
+            )
         if problems := unmet(spec.requires, spec.overridden, seen["distributions"], seen["python"].split()[0]):
-            raise Failure("closure", f"{lock} does not hold what {self.cell} needs: {'; '.join(problems)}")
-        self._smoke(spec, lock)
+            raise Failure("closure", f"{self.cell.lock} does not hold what {self.cell} needs: {'; '.join(problems)}")
+        self._smoke(spec)
         stamp = json.dumps(self._stamp(spec, seen))
         (self.folder / _STAMP).write_text(stamp, encoding="utf-8")
         return False
@@ -103,9 +104,7 @@ class Venv:
             out = Path(folder) / "answer.json"
             command = [self.python, str(_INSIDE), question, str(out), *names]
             try:
-                done = subprocess.run(
-                    command, env=self.env, capture_output=True, encoding="utf-8", errors="replace", check=False
-                )
+                done = self._run(command)
             except OSError as error:
                 raise Failure(stage, f"the venv's Python does not start: {error}") from error
             if done.returncode or not out.is_file():
@@ -113,6 +112,18 @@ class Venv:
                 what = " ".join([question, *names])
                 raise Failure(stage, f"{self.cell}: `{what}` ended Python with exit code {done.returncode}\n{said}")
             return json.loads(out.read_text(encoding="utf-8"))
+
+    def _run(self, command: Sequence[str], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a program of the venv, for at most so many seconds, and keep what it says."""
+        return subprocess.run(
+            command,
+            env=self.env,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
 
     # -- making it -------------------------------------------------------------------------------------
 
@@ -123,10 +134,8 @@ class Venv:
         self._uv(command, "the venv cannot be made")
 
     def _install(self) -> None:
-        hashes = ["--require-hashes", "--build-constraints", str(self.cell.build), "--require-build-hashes"]
-        command = [*UV, "pip", "sync", "--quiet", "--compile-bytecode", "--python", self.python, *hashes]
-        name = f"locks/{self.cell.lockfile.parent.name}/{self.cell.lockfile.name}"
-        self._uv([*command, str(self.cell.lockfile)], f"{name} cannot be installed for {self.cell}")
+        command = sync_command(self.python, self.cell.lockfile, self.cell.build)
+        self._uv(command, f"{self.cell.lock} cannot be installed for {self.cell}")
 
     def _uv(self, command: Sequence[str], failed: str) -> None:
         with uv_env() as env:
@@ -149,7 +158,8 @@ class Venv:
 
     # -- [smoke] ---------------------------------------------------------------------------------------
 
-    def _smoke(self, spec: Spec, lock: str) -> None:
+    def _smoke(self, spec: Spec) -> None:
+        lock = self.cell.lock
         problems = []
         for module, failed in (self._ask("import", spec.imports, "smoke") if spec.imports else {}).items():
             if failed is not None:
@@ -169,15 +179,7 @@ class Venv:
         if found is None:
             return "there is no such command in the venv"
         try:
-            done = subprocess.run(
-                [found, *command[1:]],
-                env=self.env,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=300,
-                check=False,
-            )
+            done = self._run([found, *command[1:]], seconds=300)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
         if done.returncode == 0:

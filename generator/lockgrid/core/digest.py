@@ -42,6 +42,7 @@ def _environment(environment: Environment) -> dict[str, object]:
         "sdists": sorted(environment.sdists),
         "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
         "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
+        **({"accepts": sorted(a.name for a in environment.accepts)} if environment.accepts else {}),
     }
 
 

@@ -12,7 +12,8 @@ from packaging.utils import NormalizedName, canonicalize_name
 from lockgrid.core.schema import EnvironmentFile, nearest
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import Problem
-from lockgrid.model.spec import Declared, Environment, Hold, Override, Smoke
+from lockgrid.model.finding import KINDS
+from lockgrid.model.spec import Acceptance, Declared, Environment, Hold, Override, Smoke
 from lockgrid.model.target import Platform, Target
 
 TARGETS = "envs/targets.toml"
@@ -104,9 +105,11 @@ class Merger:
                 self._check_package(file, f"{table}.{package}", package)
                 self._check_reason(file, f"{table}.{package}.why", exception.why)
                 self._check_specifier(file, f"{table}.{package}.version", exception.version)
-        for key in ("sources", "accept"):
-            if getattr(entry, key):
-                self.problems.append(later(file, key))
+        if entry.sources:
+            self.problems.append(later(file, "sources"))
+        for finding, reason in entry.accept.items():
+            self._check_finding(file, f"accept.{finding}", finding)
+            self._check_reason(file, f"accept.{finding}", reason)
         for index, command in enumerate(entry.smoke.commands):
             if not command:
                 self._say(file, f"smoke.commands[{index}]", "the command is empty")
@@ -120,6 +123,13 @@ class Merger:
     def _check_package(self, file: str, key: str, name: str) -> None:
         if not EXTRA.fullmatch(name):
             self._say(file, key, f"{name!r} is no name of a package", "use letters, digits, - _ .")
+
+    def _check_finding(self, file: str, key: str, name: str) -> None:
+        kind, _, rest = name.partition(":")
+        if kind not in KINDS:
+            self._say(file, key, f"{name!r} is no name of a finding", nearest(kind, KINDS))
+        elif not rest:
+            self._say(file, key, f"{name!r} does not say which one", "`lockgrid show` prints the names of findings")
 
     def _check_reason(self, file: str, key: str, reason: str) -> None:
         if not reason.strip():
@@ -164,6 +174,7 @@ class Merger:
         sdists: set[NormalizedName] = set()
         overrides: dict[NormalizedName, Override] = {}
         holds: dict[NormalizedName, Hold] = {}
+        accepts: dict[str, Acceptance] = {}
         imports: list[str] = []
         commands: list[tuple[str, ...]] = []
         pythons: list[str] | None = None
@@ -182,6 +193,7 @@ class Merger:
             for package, hold in entry.hold.items():
                 normal = canonicalize_name(package)
                 holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why)
+            accepts |= {name: Acceptance(name=name, why=why, file=file) for name, why in entry.accept.items()}
             imports += [module for module in entry.smoke.imports if module not in imports]
             commands += [tuple(command) for command in entry.smoke.commands if tuple(command) not in commands]
             pythons = entry.pythons if entry.pythons is not None else pythons
@@ -206,5 +218,6 @@ class Merger:
             sdists=tuple(sorted(sdists)),
             overrides=tuple(overrides[key] for key in sorted(overrides)),
             holds=tuple(holds[key] for key in sorted(holds)),
+            accepts=tuple(accepts[key] for key in sorted(accepts)),
             smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
         )

@@ -67,7 +67,7 @@ class EnvironmentFile:
     overrides: dict[str, ExceptionEntry]
     smoke: SmokeEntry
     sources: dict[str, Any]
-    accept: dict[str, Any]
+    accept: dict[str, str]
     hold: dict[str, ExceptionEntry]
 
 
@@ -130,7 +130,7 @@ def _environment(table: _Table) -> EnvironmentFile:
         overrides=table.tables("overrides", _override),
         smoke=table.table("smoke", _smoke) or SmokeEntry(),
         sources=table.optional("sources", _anything) or {},
-        accept=table.optional("accept", _anything) or {},
+        accept=table.optional("accept", _reasons) or {},
         hold=table.tables("hold", _hold),
     )
 

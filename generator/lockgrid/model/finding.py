@@ -7,6 +7,13 @@ from typing import Literal
 
 Severity = Literal["error", "warning"]
 
+#: What a finding's name may begin with, and so what an ``[accept]`` may name (docs/audit.md explains each).
+KINDS = (
+    "any", "architecture", "binary", "corrupt", "cxxabi", "duplicate", "encrypted", "entry-points", "file-clash", "gcc",
+    "glibc", "glibc-private", "glibcxx", "library", "machine", "macos", "member-path", "record", "shadow", "size",
+    "symlink", "unlisted", "unread",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

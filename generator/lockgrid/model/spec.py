@@ -43,6 +43,15 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A finding (``model.finding``) that is known and meant, by its name; ``file`` states it."""
+
+    name: str
+    why: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Smoke:
     """What must hold in a finished venv: modules that import, commands that exit with 0."""
 
@@ -64,6 +73,7 @@ class Environment:
     sdists: tuple[NormalizedName, ...] = ()
     overrides: tuple[Override, ...] = ()
     holds: tuple[Hold, ...] = ()
+    accepts: tuple[Acceptance, ...] = ()
     smoke: Smoke = field(default_factory=Smoke)
 
     def override(self, name: str) -> Override | None:

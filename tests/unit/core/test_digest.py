@@ -20,6 +20,8 @@ z = "why"
 c = { version = "==4", why = "because" }
 [hold]
 d = { version = "<5", why = "because" }
+[accept]
+"glibc:e" = "because"
 [smoke]
 imports = ["a"]
 """
@@ -57,6 +59,7 @@ def test_what_decides_no_lock_does_not_change_the_digest(old: str, new: str) -> 
     ("old", "new"),
     [
         ("a==1", "a==1.1"),
+        ("glibc:e", "glibc:f"),
         ('"a==1", ', ""),
         ("a==1", "a[x]==1"),
         ("a==1", "a==1; sys_platform == 'linux'"),

@@ -132,6 +132,7 @@ def test_targets_refuse_unknown_keys_too(text: str, key: str) -> None:
         ('[smoke]\ncommands = [["a", 1]]', "smoke.commands[0][1]", "must be a string"),
         ('[smoke]\ncommands = ["a"]', "smoke.commands[0]", "must be a list of strings"),
         ("accept = 1", "accept", "must be a table"),
+        ('[accept]\n"glibc:a" = 1', "accept.glibc:a", "the reason must be a string"),
         ("sources = 1", "sources", "must be a table"),
     ],
 )

@@ -85,6 +85,9 @@ def test_a_folder_with_nothing_but_bases_is_refused() -> None:
         ('pythons = ["3.10", "3.13"]', "pythons[1]", "'3.13' is not in envs/targets.toml", "did you mean"),
         ("pythons = []", "pythons", "the list is empty", "leave the key out for all of them"),
         ("platforms = []", "platforms", "the list is empty", "leave the key out for all of them"),
+        ('[accept]\n"glibc:b" = " "', "accept.glibc:b", "an exception needs a reason", "say why"),
+        ('[accept]\n"glibcx:b" = "y"', "accept.glibcx:b", "'glibcx:b' is no name of a finding", "mean 'glibcxx'?"),
+        ('[accept]\nglibc = "y"', "accept.glibc", "'glibc' does not say which one", "`lockgrid show`"),
         ('[sdists]\nb = " "', "sdists.b", "an exception needs a reason", "say why"),
         ('[overrides]\nb = { version = "==1", why = "" }', "overrides.b.why", "an exception needs a reason", "say why"),
         ('[hold]\nb = { version = "<1", why = "\\n" }', "hold.b.why", "an exception needs a reason", "say why"),
@@ -132,10 +135,9 @@ def test_an_environment_that_requires_nothing_is_refused(text: str) -> None:
     assert (problem.key, problem.what) == ("requires", "the environment requires nothing")
 
 
-@pytest.mark.parametrize("key", ["sources", "accept"])
-def test_keys_that_this_version_does_not_act_on_are_refused(key: str) -> None:
-    problem = only(problems(app=f'{APP}[{key}]\ntorch = "x"\n'))
-    assert (problem.file, problem.key) == ("envs/app.toml", key)
+def test_sources_are_refused_by_this_version() -> None:
+    problem = only(problems(app=f'{APP}[sources]\ntorch = "x"\n'))
+    assert (problem.file, problem.key) == ("envs/app.toml", "sources")
     assert problem.what == "not supported by this version of lockgrid"
 
 

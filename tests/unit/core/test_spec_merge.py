@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lockgrid.model.spec import Environment, Hold, Override, Smoke
+from lockgrid.model.spec import Acceptance, Environment, Hold, Override, Smoke
 from lockgrid.model.target import Platform
 from unit.builders import LINUX, MAC, TARGETS, named, parse
 
@@ -72,6 +72,17 @@ def test_the_nearest_override_and_hold_of_a_package_win_however_it_is_spelled() 
     assert environment.holds == (Hold(name="held", specifier="<2", why="app"),)  # type: ignore[arg-type]
     assert environment.override("foo-bar") == environment.overrides[0]
     assert environment.override("held") is None
+
+
+def test_the_nearest_acceptance_of_a_finding_wins_and_says_where_it_stands() -> None:
+    environment = merged(
+        base='abstract = true\nrequires = ["a==1"]\n[accept]\n"glibc:b" = "base"\n"any:a" = "base"',
+        app='extends = ["base"]\n[accept]\n"glibc:b" = "app"',
+    )
+    assert environment.accepts == (
+        Acceptance(name="any:a", why="base", file="envs/base.toml"),
+        Acceptance(name="glibc:b", why="app", file="envs/app.toml"),
+    )
 
 
 def test_sdists_of_bases_add_up_normalised_and_sorted() -> None:

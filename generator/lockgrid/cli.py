@@ -223,12 +223,13 @@ def show(context: click.Context, as_json: bool) -> None:
 
     with _open(context) as ports:
         grid, summaries = run(ports)
+        reasons = ports.reasons_accepted()
     if as_json:
         _print_json(grid_as_json(grid))
     else:
         from lockgrid.core.render.summary import render_grid_table
 
-        click.echo(render_grid_table(grid, summaries), nl=False)
+        click.echo(render_grid_table(grid, summaries, reasons), nl=False)
 
 
 @cli.command()
@@ -238,18 +239,23 @@ def show(context: click.Context, as_json: bool) -> None:
 @_json_option
 @click.pass_context
 def explain(context: click.Context, environment: str, platform: str | None, python: str | None, as_json: bool) -> None:
-    """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve."""
+    """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve.
+
+    Also what was found inside their wheels; of a single cell with the evidence.
+    """
     from lockgrid.commands.explain import explain as run
+    from lockgrid.commands.explain import findings_as_json
     from lockgrid.core.gridfile import cell_values
 
     with _open(context) as ports:
         grid, cells = run(ports, environment, platform, python)
+        reasons = ports.reasons_accepted()
     if as_json:
-        _print_json([cell_values(cell) for cell in cells])
+        _print_json([{**cell_values(cell), "findings": findings_as_json(grid, cell)} for cell in cells])
     else:
         from lockgrid.core.render.explain import render_explanation
 
-        click.echo(render_explanation(grid, cells), nl=False)
+        click.echo(render_explanation(grid, cells, reasons, fully=len(cells) == 1), nl=False)
 
 
 @cli.command()
@@ -268,7 +274,7 @@ def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> No
 
     progress = open_progress(quiet=context.obj[1])
     try:
-        result = run(wheels, progress)
+        result = run(wheels, f"{sys.version_info.major}.{sys.version_info.minor}", progress)
     finally:
         progress.close()
     if as_json:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
-from lockgrid.model.grid import CellRecord, Grid
+from lockgrid.model.grid import CellRecord, FoundRecord, Grid
 from lockgrid.model.target import python_key
 
 
-def render_grid_table(grid: Grid, summaries: Mapping[str, str]) -> str:
-    """Rows of environments on platforms, columns of Pythons, then the summaries and each reason once with its cells."""
+def render_grid_table(grid: Grid, summaries: Mapping[str, str], reasons_accepted: Mapping[tuple[str, str], str]) -> str:
+    """Rows of environments on platforms, columns of Pythons, then the summaries and each reason once with its cells.
+
+    Then the findings. ``reasons_accepted``: why an environment accepts a finding, by both names.
+    """
     pythons = sorted({cell.python for cell in grid.cells}, key=python_key)
     rows: dict[tuple[str, str], dict[str, CellRecord]] = {}
     for cell in grid.cells:
@@ -29,7 +32,7 @@ def render_grid_table(grid: Grid, summaries: Mapping[str, str]) -> str:
     ]
     if summaries:
         lines += ["", *(f"{name}: {summaries[name]}" for name in sorted(summaries))]
-    return "\n".join([*lines, "", *_footer(grid)]) + "\n"
+    return "\n".join([*lines, "", *_footer(grid), *_findings(grid, reasons_accepted)]) + "\n"
 
 
 def _shown(cell: CellRecord | None) -> str:
@@ -46,6 +49,26 @@ def _footer(grid: Grid) -> list[str]:
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
+
+
+def _findings(grid: Grid, reasons_accepted: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    """Each finding once: what it is, on how many proven cells of which environments, and whether it is accepted."""
+    grouped: dict[tuple[str, str, bool], list[FoundRecord]] = {}
+    for found in grid.findings:
+        grouped.setdefault((found.finding.severity, found.finding.name, found.accepted), []).append(found)
+    if grouped:
+        yield ""
+        yield "inside the wheels (details: `lockgrid explain ENV PLATFORM PYTHON`):"
+    for (severity, name, accepted), several in grouped.items():
+        cells: dict[str, set[tuple[str, str]]] = {}
+        for found in several:
+            cells.setdefault(found.environment, set()).update(found.cells)
+        where = ", ".join(f"{environment} {len(having)}" for environment, having in cells.items() if having)
+        yield f"  {severity}{', accepted' if accepted else ''}: {name}" + (f" (cells: {where})" if where else "")
+        yield f"    {several[0].finding.what}"
+        for why in dict.fromkeys(reasons_accepted.get((found.environment, name), "") for found in several):
+            if accepted and why:
+                yield f"    accepted: {why}"
 
 
 def _cells(cells: Sequence[CellRecord]) -> str:
@@ -74,6 +97,13 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
             lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
         if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
+        findings = [found for found in grid.findings if found.environment == name]
+        if findings:
+            names = {found.finding.name for found in findings}
+            accepted = {found.finding.name for found in findings if found.accepted}
+            lines.append(
+                f"  {len(names)} findings inside the wheels, {len(accepted)} of them accepted: `lockgrid show`"
+            )
     lines += grid.apart
     lines += changes
     if not written and not removed:

@@ -21,10 +21,8 @@ def app(accept: str = "", *, base: str = "") -> Environment:
     return named(parse(app=text, base=f'abstract = true\nrequires = ["a==1"]\n[accept]\n{base}'), "app")
 
 
-def found(
-    name: str, severity: Severity = "warning", *, wheels: Sequence[str] = (A,), what: str = "it is so"
-) -> Finding:
-    return Finding(name=name, severity=severity, wheels=tuple(wheels), what=what, files=("x/y.so",), count=1)
+def found(name: str, *, wheels: Sequence[str] = (A,), what: str = "it is so") -> Finding:
+    return Finding(name=name, severity="warning", wheels=tuple(wheels), what=what, files=("x/y.so",), count=1)
 
 
 GLIBC = Finding(

@@ -43,13 +43,13 @@ def _blocker(finding: Finding, cell: ProvenCell) -> Blocker:
     )
 
 
-def record(environment: Environment, found: Found) -> list[FoundRecord]:
-    """What the grid keeps of an environment: its warnings, and the errors that it accepts."""
+def record(environment: Environment, found: Found, *, every: bool = False) -> list[FoundRecord]:
+    """What the grid keeps of an environment: its warnings, and the errors that it accepts; or ``every`` finding."""
     accepted = {acceptance.name for acceptance in environment.accepts}
     grouped: dict[tuple[str, str, str], list[tuple[tuple[str, str], Finding]]] = {}
     for target in sorted(environment.targets, key=lambda t: t.sort_key):
         for finding in found.get((environment.name, target), ()):
-            if finding.severity == "warning" or finding.name in accepted:
+            if every or finding.severity == "warning" or finding.name in accepted:
                 key = finding.severity, finding.name, finding.what
                 grouped.setdefault(key, []).append(((target.platform.name, target.python), finding))
     records = []

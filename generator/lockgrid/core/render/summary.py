@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from lockgrid.core.render.found import found_lines
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
-from lockgrid.model.grid import CellRecord, FoundRecord, Grid
+from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
 
@@ -32,7 +33,11 @@ def render_grid_table(grid: Grid, summaries: Mapping[str, str], reasons_accepted
     ]
     if summaries:
         lines += ["", *(f"{name}: {summaries[name]}" for name in sorted(summaries))]
-    return "\n".join([*lines, "", *_footer(grid), *_findings(grid, reasons_accepted)]) + "\n"
+    lines += ["", *_footer(grid)]
+    if grid.findings:
+        lines += ["", "inside the wheels (details: `lockgrid explain ENV PLATFORM PYTHON`):"]
+        lines += found_lines(grid.findings, reasons_accepted)
+    return "\n".join(lines) + "\n"
 
 
 def _shown(cell: CellRecord | None) -> str:
@@ -49,26 +54,6 @@ def _footer(grid: Grid) -> list[str]:
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
-
-
-def _findings(grid: Grid, reasons_accepted: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """Each finding once: what it is, on how many proven cells of which environments, and whether it is accepted."""
-    grouped: dict[tuple[str, str, bool], list[FoundRecord]] = {}
-    for found in grid.findings:
-        grouped.setdefault((found.finding.severity, found.finding.name, found.accepted), []).append(found)
-    if grouped:
-        yield ""
-        yield "inside the wheels (details: `lockgrid explain ENV PLATFORM PYTHON`):"
-    for (severity, name, accepted), several in grouped.items():
-        cells: dict[str, set[tuple[str, str]]] = {}
-        for found in several:
-            cells.setdefault(found.environment, set()).update(found.cells)
-        where = ", ".join(f"{environment} {len(having)}" for environment, having in cells.items() if having)
-        yield f"  {severity}{', accepted' if accepted else ''}: {name}" + (f" (cells: {where})" if where else "")
-        yield f"    {several[0].finding.what}"
-        for why in dict.fromkeys(reasons_accepted.get((found.environment, name), "") for found in several):
-            if accepted and why:
-                yield f"    accepted: {why}"
 
 
 def _cells(cells: Sequence[CellRecord]) -> str:

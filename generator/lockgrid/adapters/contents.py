@@ -48,6 +48,10 @@ class Limits:
     installed: int = 32 * 1024**3
 
 
+class NoArchiveError(ToolError):
+    """The file is no zip archive, or a broken one."""
+
+
 class _OverrunError(Exception):
     """More bytes come out of this wheel than the limits allow."""
 
@@ -105,7 +109,7 @@ class _Counted(io.RawIOBase):
 def read_contents(filename: str, source: ByteSource, limits: Limits | None = None) -> Contents:
     """The contents of the wheel ``filename``, whose bytes are had from ``source``.
 
-    Raises ``ToolError`` where there is no zip archive to speak of. All else that is wrong with it is a
+    Raises ``NoArchiveError`` where there is no zip archive to speak of. All else that is wrong with it is a
     ``Fault`` of the contents.
     """
     limits = limits or Limits()
@@ -113,7 +117,7 @@ def read_contents(filename: str, source: ByteSource, limits: Limits | None = Non
         opened = zipfile.ZipFile(SourceFile(source, limits.directory))
     except _READ_ERRORS as error:
         what = f"it is no valid zip archive: {error}"
-        raise ToolError(what, where=filename, next_step="build or fetch it again") from error
+        raise NoArchiveError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
         archive = _Archive(opened, limits)
         infos = list(_installable(archive))

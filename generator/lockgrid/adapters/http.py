@@ -10,7 +10,8 @@ import asyncio
 import base64
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import aiohttp
@@ -24,8 +25,12 @@ _RETRIES = 3
 _REDIRECTS = 5
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _DEFAULT_TIMEOUT = 30.0
-# The whole answer, not only the pause between two bytes: a server that drips is a server that fails.
+# The whole answer, not only the pause between two bytes: a server that drips is a server that fails. So many
+# timeouts, and as many again for every so many bytes of a big file: by default 70 kB a second.
 _WHOLE_ANSWER = 4.0
+_BYTES_AT_ONCE = 8 * 1024**2
+# Of an answer that is kept in memory: more than any project page, and any sdist whose size is not stated, should take.
+_BODY_LIMIT = 256 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,54 @@ class Answer:
     url: str
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Sink(Protocol):
+    """Takes an answer as it comes. What it raises ends the request."""
+
+    def begin(self, answer: Answer) -> int:
+        """An accepted answer begins, perhaps after one that broke off. How many bytes may take their time."""
+
+    def write(self, piece: bytes) -> None:
+        """The next bytes of its body."""
+
+
+class _Body:
+    """A body in memory; ``ToolError`` where there is more of it than ``limit`` bytes."""
+
+    def __init__(self, url: str, limit: int) -> None:
+        self.data = bytearray()
+        self._url = url
+        self._limit = limit
+
+    def begin(self, answer: Answer) -> int:
+        self.data.clear()
+        return min(int(answer.headers.get("content-length", 0)), self._limit)
+
+    def write(self, piece: bytes) -> None:
+        self.data += piece
+        if len(self.data) > self._limit:
+            raise ToolError(
+                f"the index answers with more than the {self._limit} bytes that there should be at most",
+                where=strip_credentials(self._url),
+                next_step="tell whoever runs the index",
+            )
+
+
+class _Patient:
+    """A sink whose deadline moves with the bytes that it awaits."""
+
+    def __init__(self, sink: Sink, deadline: asyncio.Timeout, http: Http) -> None:
+        self.write = sink.write
+        self._sink = sink
+        self._deadline = deadline
+        self._http = http
+
+    def begin(self, answer: Answer) -> int:
+        size = self._sink.begin(answer)
+        if size:
+            self._deadline.reschedule(asyncio.get_running_loop().time() + self._http.patience(size))
+        return size
 
 
 class Http:
@@ -57,16 +110,41 @@ class Http:
         """Close every connection."""
         await self._session.close()
 
+    def patience(self, size: int) -> float:
+        """In how many seconds ``size`` bytes have to be here."""
+        return self.timeout * _WHOLE_ANSWER * (1 + size / _BYTES_AT_ONCE)
+
     async def get(
-        self, url: str, *, headers: Mapping[str, str] | None = None, accept: Sequence[int] = (200,)
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        accept: Sequence[int] = (200,),
+        limit: int = _BODY_LIMIT,
     ) -> Answer:
-        """Fetch ``url``; raises ``ToolError`` for any other status than ``accept``, after retries."""
+        """Fetch ``url``; raises ``ToolError`` for any other status than ``accept``, after retries.
+
+        ``limit``: no body has more bytes; of one that has, no more is read.
+        """
+        body = _Body(url, limit)
+        answer = await self.stream(url, body, headers=headers, accept=accept)
+        return replace(answer, body=bytes(body.data))
+
+    async def stream(
+        self,
+        url: str,
+        sink: Sink,
+        *,
+        headers: Mapping[str, str] | None = None,
+        accept: Sequence[int] = (200,),
+    ) -> Answer:
+        """The same with the body told to ``sink`` as it comes; the answer's own stays empty."""
         async with self._gate:
             for attempt in range(_RETRIES):
                 last = attempt == _RETRIES - 1
                 try:
-                    async with asyncio.timeout(self.timeout * _WHOLE_ANSWER):
-                        answer = await self._send(url, headers or {})
+                    async with asyncio.timeout(self.patience(0)) as deadline:
+                        answer = await self._send(url, headers or {}, _Patient(sink, deadline, self), accept)
                 except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects) as error:
                     raise ToolError(f"the request failed: {_words(error)}", where=strip_credentials(url)) from error
                 except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -80,14 +158,22 @@ class Http:
                 await asyncio.sleep(0.2 * 3**attempt)
         raise AssertionError("unreachable")
 
-    async def _send(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """One attempt, redirects followed; aiohttp takes no credentials along to another origin."""
+    async def _send(self, url: str, headers: Mapping[str, str], sink: Sink, accept: Sequence[int]) -> Answer:
+        """One attempt, redirects followed; aiohttp takes no credentials along to another origin.
+
+        Of an answer that is not accepted the body is not read: there may be no end to it.
+        """
         known = self._credentials(url)
         headers = {**headers, "Authorization": _basic(*known)} if known else headers
         request = self._session.get(strip_credentials(url), headers=headers, max_redirects=_REDIRECTS)
         async with request as response:
             found = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(status=response.status, url=str(response.url), body=await response.read(), headers=found)
+            answer = Answer(status=response.status, url=str(response.url), headers=found)
+            if response.status in accept:
+                sink.begin(answer)
+                async for piece in response.content.iter_any():
+                    sink.write(piece)
+            return answer
 
     def _credentials(self, url: str) -> tuple[str, str] | None:
         """User and password for a URL: its own, or those of the index on the same host, never those of another."""

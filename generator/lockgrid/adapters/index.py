@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from lockgrid.adapters import pages, wheel
 from lockgrid.adapters.cache import Cache
+from lockgrid.adapters.contents_cache import contents_key, decode_contents, encode_contents
 from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata, IndexFile, Page
 
 if TYPE_CHECKING:
     from lockgrid.adapters.http import Http
+    from lockgrid.model.contents import Contents
 
 T = TypeVar("T")
 
+# So many wheels' contents are lost when a run dies.
+_BATCH = 16
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 #: Told how many of how many are done.
@@ -135,6 +139,46 @@ class Index:
         else:
             data = await wheel.read_metadata(file, lambda start, end: self._range(http, file.url, start, end))
         return wheel.parse_metadata(file, data)
+
+    def contents(self, files: Iterable[IndexFile], advance: Advance = _silent) -> dict[str, Contents]:
+        """The insides of wheels, by the sha256 of each. Cached for ever, a few at a time as they come.
+
+        A wheel that is no zip archive has one fault of kind "corrupt", with an empty path, and no members: it is
+        what was published that is wrong, and not the run. Raises ``ToolError`` where the index or the network
+        fails or lies, and ``HashMismatchError``, naming the file.
+        """
+        wanted = {file.sha256: file for file in files}
+        keys = {contents_key(file.filename, sha): sha for sha, file in wanted.items()}
+        found = {keys[key]: decode_contents(value) for key, value in self._cache.get("contents", keys).items()}
+        rest = [wanted[sha] for sha in sorted(wanted.keys() - found.keys())]
+        if rest:
+            found |= self._run(lambda http: self._read(http, rest, advance))
+        return found
+
+    async def _read(self, http: Http, files: list[IndexFile], advance: Advance) -> dict[str, Contents]:
+        from lockgrid.adapters.reading import read_wheels
+
+        found: dict[str, Contents] = {}
+        fresh: dict[str, bytes] = {}
+
+        def flush() -> None:
+            self._cache.put("contents", fresh, now=self._clock())
+            fresh.clear()
+
+        def keep(file: IndexFile, contents: Contents) -> None:
+            found[file.sha256] = contents
+            fresh[contents_key(file.filename, file.sha256)] = encode_contents(contents)
+            if len(fresh) >= _BATCH:
+                flush()
+            advance(len(found), len(files))
+
+        try:
+            await read_wheels(http, files, keep)
+        except* Exception as errors:
+            raise _first(errors) from None
+        finally:
+            flush()
+        return found
 
     async def _range(self, http: Http, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
         """``[start, end)`` of a file or its last ``-start`` bytes: where they begin, they, and the file's size."""

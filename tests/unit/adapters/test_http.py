@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import aiohttp
 import pytest
 
 from lockgrid.adapters import http as module
-from lockgrid.adapters.http import Answer, Http
+from lockgrid.adapters.http import Answer, Http, Sink
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
 from lockgrid.errors import ToolError
 
@@ -33,8 +34,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def get(attempt: Attempt, url: str = URL, *, accept: Sequence[int] = (200,)) -> Answer:
     """One question, each attempt at which ``attempt`` answers."""
 
-    async def send(url: str, _headers: Mapping[str, str]) -> Answer:
-        return attempt(url)
+    async def send(url: str, _headers: Mapping[str, str], sink: Sink, accept: Sequence[int]) -> Answer:
+        return told(attempt(url), sink, accept)
 
     async def run() -> Answer:
         http = Http(UvConfig(indexes=(), network={}), {})
@@ -45,6 +46,14 @@ def get(attempt: Attempt, url: str = URL, *, accept: Sequence[int] = (200,)) -> 
             await http.close()
 
     return asyncio.run(run())
+
+
+def told(answer: Answer, sink: Sink, accept: Sequence[int]) -> Answer:
+    """What ``Http._send`` does with an answer."""
+    if answer.status in accept:
+        sink.begin(answer)
+        sink.write(answer.body)
+    return replace(answer, body=b"")
 
 
 def opened(config: UvConfig, environ: Mapping[str, str]) -> Http:

@@ -13,7 +13,7 @@ import pytest
 
 from lockgrid.adapters import http as module
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.http import Answer, Http
+from lockgrid.adapters.http import Answer, Http, Sink
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
 from lockgrid.errors import HashMismatchError, ToolError
@@ -48,8 +48,15 @@ class World:
         file = IndexFile(filename=built.filename, url=url, sha256=built.sha256, size=len(built.data))
         return replace(file, **more)  # type: ignore[arg-type]
 
-    async def send(self, url: str, headers: Mapping[str, str]) -> Answer:
+    async def send(self, url: str, headers: Mapping[str, str], sink: Sink, accept: Sequence[int]) -> Answer:
         """Stands in for ``Http._send``."""
+        answer = self.answer(url, headers)
+        if answer.status in accept:
+            sink.begin(answer)
+            sink.write(answer.body)
+        return replace(answer, body=b"")
+
+    def answer(self, url: str, headers: Mapping[str, str]) -> Answer:
         self.asked.append(url)
         found = self.answers.get(url, Answer(status=404, url=url))
         if isinstance(found, Answer):
@@ -75,7 +82,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World(tmp_path)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the real certificates takes its time
     monkeypatch.setattr(module, "_certificates", lambda _config, _environ: trust)
-    monkeypatch.setattr(Http, "_send", lambda _http, url, headers: made.send(url, headers))
+    monkeypatch.setattr(Http, "_send", lambda _http, *asked: made.send(*asked))
     yield made
     made.cache.close()
 

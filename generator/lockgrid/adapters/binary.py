@@ -7,7 +7,8 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lockgrid.adapters.elf import BrokenBinaryError, OpenStream, elf_excerpt
+from lockgrid.adapters.elf import elf_excerpt
+from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream
 from lockgrid.model.contents import Binary, Code, Format, Need
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
-from lockgrid.adapters.elf import BrokenBinaryError
+from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
 from lockgrid.errors import ToolError

@@ -38,7 +38,10 @@ _READ_ERRORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost."""
+    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost.
+
+    ``exact``: what a compressed ELF member may take to be read as a whole where bytes are spared.
+    """
 
     directory: int = 16 * 1024**2
     record: int = 16 * 1024**2
@@ -46,6 +49,7 @@ class Limits:
     member: int = 4 * 1024**3
     inflated: int = 12 * 1024**3
     installed: int = 32 * 1024**3
+    exact: int = 256 * 1024
 
 
 class _OverrunError(Exception):
@@ -58,6 +62,7 @@ class _Archive:
 
     zip: zipfile.ZipFile
     limits: Limits
+    sparing: bool = False
     faults: list[Fault] = field(default_factory=list)
     inflated: int = 0
 
@@ -102,9 +107,12 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def read_contents(filename: str, source: ByteSource, limits: Limits | None = None) -> Contents:
+def read_contents(
+    filename: str, source: ByteSource, limits: Limits | None = None, *, sparing: bool = False
+) -> Contents:
     """The contents of the wheel ``filename``, whose bytes are had from ``source``.
 
+    ``sparing``: bytes cost something, so big ELF files are read in part where that tells what they need.
     Raises ``ToolError`` where there is no zip archive to speak of. All else that is wrong with it is a
     ``Fault`` of the contents.
     """
@@ -115,7 +123,7 @@ def read_contents(filename: str, source: ByteSource, limits: Limits | None = Non
         what = f"it is no valid zip archive: {error}"
         raise ToolError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
-        archive = _Archive(opened, limits)
+        archive = _Archive(opened, limits, sparing)
         infos = list(_installable(archive))
         hashes, scripts = _read_info(archive, filename, infos)
         binaries = tuple(_binaries(archive, infos))
@@ -250,7 +258,8 @@ def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
     if info.file_size > archive.limits.member:
         archive.fault("unread", info.filename, f"it claims {info.file_size} bytes, more than {archive.limits.member}")
         return None
-    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size)
+    sparing = archive.sparing and info.compress_size > archive.limits.exact
+    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, sparing=sparing)
 
 
 def _printable(text: str) -> str:

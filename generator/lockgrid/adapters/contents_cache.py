@@ -34,7 +34,7 @@ def encode_contents(contents: Contents) -> bytes:
     faults = [[f.kind, f.path, f.what] for f in contents.faults]
     figures = [contents.read, contents.size, contents.inflated]
     value = [contents.filename, members, binaries, contents.scripts, faults, figures]
-    return zlib.compress(json.dumps(value, separators=(",", ":")).encode())
+    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), level=1)
 
 
 def decode_contents(value: bytes) -> Contents:

@@ -223,12 +223,13 @@ def show(context: click.Context, as_json: bool) -> None:
 
     with _open(context) as ports:
         grid, summaries = run(ports)
+        reasons = ports.reasons_accepted()
     if as_json:
         _print_json(grid_as_json(grid))
     else:
         from lockgrid.core.render.summary import render_grid_table
 
-        click.echo(render_grid_table(grid, summaries), nl=False)
+        click.echo(render_grid_table(grid, summaries, reasons), nl=False)
 
 
 @cli.command()
@@ -238,29 +239,41 @@ def show(context: click.Context, as_json: bool) -> None:
 @_json_option
 @click.pass_context
 def explain(context: click.Context, environment: str, platform: str | None, python: str | None, as_json: bool) -> None:
-    """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve."""
+    """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve.
+
+    Also what was found inside their wheels; of a single cell with the evidence.
+    """
     from lockgrid.commands.explain import explain as run
+    from lockgrid.commands.explain import findings_as_json
     from lockgrid.core.gridfile import cell_values
 
     with _open(context) as ports:
         grid, cells = run(ports, environment, platform, python)
+        reasons = ports.reasons_accepted()
     if as_json:
-        _print_json([cell_values(cell) for cell in cells])
+        _print_json([{**cell_values(cell), "findings": findings_as_json(grid, cell)} for cell in cells])
     else:
         from lockgrid.core.render.explain import render_explanation
 
-        click.echo(render_explanation(grid, cells), nl=False)
+        click.echo(render_explanation(grid, cells, reasons, fully=len(cells) == 1), nl=False)
 
 
 @cli.command()
-@click.argument("wheels", nargs=-1, required=True, metavar="FILE.whl...", type=click.Path(path_type=Path))
+@click.argument("wheels", nargs=-1, metavar="[FILE.whl]...", type=click.Path(path_type=Path))
 @_json_option
 @click.pass_context
 def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> None:
     """What is inside wheels: binaries against the tags, files and modules against each other.
 
-    Exit code 1 where there is a finding, be it an error or a warning.
+    Without files: inside every wheel of every cell in locks/, read from the index, against the cell's floor.
+    Exit code 1 where there is a finding, be it an error or a warning; of those in locks/, one that is not accepted.
     """
+    failed = _audit_files(context, wheels, as_json) if wheels else _audit_locks(context, as_json)
+    if failed:
+        context.exit(_FINDINGS)
+
+
+def _audit_files(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> bool:
     from lockgrid.commands.audit import audit as run
     from lockgrid.commands.audit import audit_as_json
     from lockgrid.core.render.audit import render_findings, render_wheel
@@ -268,7 +281,7 @@ def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> No
 
     progress = open_progress(quiet=context.obj[1])
     try:
-        result = run(wheels, progress)
+        result = run(wheels, f"{sys.version_info.major}.{sys.version_info.minor}", progress)
     finally:
         progress.close()
     if as_json:
@@ -278,5 +291,22 @@ def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> No
             line = render_wheel(one.filename, one.floors, binaries=one.binaries, read=one.read, size=one.size)
             click.echo(line, nl=False)
         click.echo(render_findings(result.findings), nl=False)
-    if result.findings:
-        context.exit(_FINDINGS)
+    return bool(result.findings)
+
+
+def _audit_locks(context: click.Context, as_json: bool) -> bool:
+    from lockgrid.commands.audit_locks import audit_locks, locks_audit_as_json
+    from lockgrid.core.render.audit import read_text
+    from lockgrid.core.render.found import found_lines
+
+    with _open(context) as ports:
+        result = audit_locks(ports)
+        reasons = ports.reasons_accepted()
+    if as_json:
+        _print_json(locks_audit_as_json(result))
+    else:
+        click.echo(f"{result.cells} cells: {read_text(result.contents.values())}")
+        for line in found_lines(result.findings, reasons):
+            click.echo(line)
+        click.echo("no findings") if not result.findings else None
+    return result.failed

@@ -97,12 +97,14 @@ def test_code_runs_only_where_the_metadata_of_a_named_sdist_is_dynamic(
     mark = tmp_path / "ran"
     index.add(sdist("source", "1.0", requires=["dep"], marker_file=mark, build_requires=["builder"]))
     index.add(wheel("builder", "1.0"), core_metadata=True)
-    project.run("lock").expect(0)
+    first = project.run("lock").expect(0)
     assert not mark.exists()
+    assert "ran its build" not in first.err
     index.add(sdist("source", "1.1", requires=["dep"], marker_file=mark, dynamic=True, build_requires=["builder"]))
     project.store, project.cache = project.home / "s", project.home / "c"
-    project.run("lock", "-P", "source").expect(0)
+    second = project.run("lock", "-P", "source").expect(0)
     assert mark.exists()
+    assert second.err.count("source-1.1.tar.gz has no static metadata (PEP 643): uv ran its build") == 1
     assert Locks(project)["app/linux-x86_64"].versions("3.12") == {"source": "1.1", "dep": "1.0"}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from lockgrid.model.grid import Blocker, CellRecord, Grid, LockedPin, Lockfile, Proof
+from lockgrid.model.finding import RULES, Finding
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, LockedPin, Lockfile, Proof
 from unit.builders import digest
 
 NO_WHEEL = Blocker(
@@ -20,6 +21,14 @@ NOT_THERE = Blocker(
     package='say-"hi"',
     exists="is not on the index",
     missing="a project of that name",
+)
+MISBUILT = Blocker(
+    proof=Proof.BINARIES,
+    package="converter==0.10.0",
+    required_by=("executorch[vgf]==1.5.1",),
+    exists="it needs glibc 2.38 (x/run in converter-0.10.0-py3-none-manylinux2014_x86_64.whl needs GLIBC_2.38)",
+    missing="glibc 2.28",
+    finding="glibc:converter",
 )
 
 
@@ -57,10 +66,53 @@ GRID = Grid(
         unsupported("vgf", "linux-x86_64", "3.10", NO_WHEEL, NOT_THERE),
         unsupported("vgf", "macos-arm64", "3.10", NO_WHEEL, NOT_THERE),
         unsupported("vgf", "macos-arm64", "3.14", NOT_THERE),
+        unsupported("vgf", "windows-x86_64", "3.14", MISBUILT),
     ),
     uv="0.11.2",
     apart=("tosa and vgf are locked apart: they differ over torch (tosa: 2.12, vgf: 2.13)",),
+    rules=RULES,
+    findings=(
+        FoundRecord(
+            environment="tosa",
+            finding=Finding(
+                name="glibc:b",
+                severity="error",
+                wheels=("b-1-py3-none-any.whl",),
+                what="it needs glibc 2.34, and linux-x86_64 (glibc 2.28) promises glibc 2.28",
+                files=("b/one.so", "b/two.so"),
+                count=7,
+                needs="GLIBC_2.34 of libc.so.6 for dlsym",
+                has="glibc 2.28",
+            ),
+            cells=(("linux-x86_64", "3.9"), ("linux-x86_64", "3.10")),
+            accepted=True,
+        ),
+        FoundRecord(
+            environment="tosa",
+            finding=Finding(
+                name="file-clash:flatc",
+                severity="warning",
+                wheels=("executorch-1-py3-none-any.whl", "tosa_tools-1-py3-none-any.whl"),
+                what="each installs the command bin/flatc with its own content, and whichever comes last wins",
+                files=("bin/flatc",),
+                count=1,
+            ),
+            cells=(("linux-x86_64", "3.9"), ("linux-x86_64", "3.10"), ("macos-arm64", "3.10")),
+        ),
+        FoundRecord(
+            environment="vgf",
+            finding=Finding(
+                name="accept:any:gone",
+                severity="warning",
+                wheels=(),
+                what="envs/vgf.toml accepts any:gone, which no cell has any more: remove it",
+            ),
+            cells=(),
+        ),
+    ),
 )
+#: Why the environments accept what they accept.
+REASONS = {("tosa", "glibc:b"): "the flows never load it"}
 
 
 def _pin(name: str, version: str, pythons: str, hashes: int, *via: str) -> LockedPin:

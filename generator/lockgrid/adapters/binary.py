@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import struct
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lockgrid.adapters.elf import BrokenBinaryError, OpenStream, elf_excerpt
+from lockgrid.adapters.elf import elf_excerpt
+from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream
+from lockgrid.adapters.elfhead import GiveUpError, read_head
 from lockgrid.model.contents import Binary, Code, Format, Need
 
 if TYPE_CHECKING:
@@ -39,9 +42,10 @@ def binary_format(head: bytes) -> Format | None:
     return "PE" if head[:2] == b"MZ" and len(head) == MAGIC_BYTES else None
 
 
-def read_binary(path: str, form: Format, open_stream: OpenStream, size: int) -> Binary | None:
+def read_binary(path: str, form: Format, open_stream: OpenStream, size: int, *, sparing: bool = False) -> Binary | None:
     """The facts of the file of ``size`` bytes that ``open_stream`` opens; None for a DOS program, which is none.
 
+    ``sparing``: no more of an ELF file is read than its needs take, where these can be told from its beginning.
     Raises ``BrokenBinaryError``, and whatever reading the stream raises.
     """
     try:
@@ -49,7 +53,9 @@ def read_binary(path: str, form: Format, open_stream: OpenStream, size: int) -> 
             # lief's enumerations warn of each number that they do not know.
             warnings.simplefilter("ignore", RuntimeWarning)
             if form == "ELF":
-                return _read_elf(path, open_stream, size)
+                return (_read_elf_head(path, open_stream, size) if sparing else None) or _read_elf(
+                    path, open_stream, size
+                )
             return _read_macho(path, open_stream) if form == "Mach-O" else _read_pe(path, open_stream)
     except (struct.error, UnicodeDecodeError) as error:
         raise BrokenBinaryError(str(error)) from error
@@ -86,23 +92,55 @@ def _read_elf(path: str, open_stream: OpenStream, size: int) -> Binary:
 
 
 def _needs(parsed: lief.ELF.Binary) -> tuple[Need, ...]:
-    """For each library and prefix the highest version, with the alphabetically first symbol that needs it."""
-    highest: dict[tuple[str, str], tuple[Need, int]] = {}
-    for requirement in parsed.symbols_version_requirement:
-        for auxiliary in requirement.get_auxiliary_symbols():
-            need = Need(version=_text(auxiliary.name), library=_text(requirement.name))
-            # What is no number (GLIBC_PRIVATE) stands for itself, so that no number hides it.
-            key = need.library, need.prefix if need.number else need.version
-            if key not in highest or (need.number or ()) > (highest[key][0].number or ()):
-                highest[key] = need, auxiliary.other & _VERSION_INDEX
-    symbols: dict[int, str] = dict.fromkeys((index for _, index in highest.values()), "")
+    highest = _highest(
+        (_text(requirement.name), _text(auxiliary.name), auxiliary.other & _VERSION_INDEX)
+        for requirement in parsed.symbols_version_requirement
+        for auxiliary in requirement.get_auxiliary_symbols()
+    )
+    symbols: dict[int, str] = dict.fromkeys((index for _, index in highest), "")
     for symbol in parsed.dynamic_symbols:
         version = symbol.symbol_version
         index = version.value & _VERSION_INDEX if version is not None else -1
         if index in symbols and (name := _text(symbol.name)):
             symbols[index] = min(symbols[index] or name, name)
-    found = (replace(need, symbol=symbols[index]) for need, index in highest.values())
+    return _with_symbols(highest, symbols)
+
+
+def _highest(versions: Iterable[tuple[str, str, int]]) -> list[tuple[Need, int]]:
+    """For each library and prefix the highest version, with its number in .gnu.version."""
+    highest: dict[tuple[str, str], tuple[Need, int]] = {}
+    for library, version, index in versions:
+        need = Need(version=version, library=library)
+        # What is no number (GLIBC_PRIVATE) stands for itself, so that no number hides it.
+        key = need.library, need.prefix if need.number else need.version
+        if key not in highest or (need.number or ()) > (highest[key][0].number or ()):
+            highest[key] = need, index
+    return list(highest.values())
+
+
+def _with_symbols(highest: Iterable[tuple[Need, int]], symbols: Mapping[int, str]) -> tuple[Need, ...]:
+    """With the alphabetically first symbol that needs each."""
+    found = (replace(need, symbol=symbols.get(index, "")) for need, index in highest)
     return tuple(sorted(found, key=lambda need: (need.library, need.version)))
+
+
+def _read_elf_head(path: str, open_stream: OpenStream, size: int) -> Binary | None:
+    """What the file's beginning says, None where that is not enough."""
+    try:
+        with open_stream() as stream:
+            head = read_head(stream, size, path)
+    except GiveUpError:
+        return None
+    highest = _highest((_text(library), _text(version), index) for library, version, index in head.versions)
+    return Binary(
+        path=path,
+        format="ELF",
+        codes=(Code(machine=_name(_lief().ELF.ARCH(head.machine))),),
+        needs=_with_symbols(highest, {index: _text(symbol) for index, symbol in head.symbols.items()}),
+        libraries=tuple(map(_text, head.libraries)),
+        linked=head.dynamic,
+        partial=True,
+    )
 
 
 def _read_macho(path: str, open_stream: OpenStream) -> Binary:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
-from lockgrid.adapters.elf import BrokenBinaryError
+from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
 from lockgrid.errors import ToolError
@@ -38,7 +38,10 @@ _READ_ERRORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost."""
+    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost.
+
+    ``exact``: what a compressed ELF member may take to be read as a whole where bytes are spared.
+    """
 
     directory: int = 16 * 1024**2
     record: int = 16 * 1024**2
@@ -46,6 +49,7 @@ class Limits:
     member: int = 4 * 1024**3
     inflated: int = 12 * 1024**3
     installed: int = 32 * 1024**3
+    exact: int = 256 * 1024
 
 
 class NoArchiveError(ToolError):
@@ -62,6 +66,7 @@ class _Archive:
 
     zip: zipfile.ZipFile
     limits: Limits
+    sparing: bool = False
     faults: list[Fault] = field(default_factory=list)
     inflated: int = 0
 
@@ -106,9 +111,12 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def read_contents(filename: str, source: ByteSource, limits: Limits | None = None) -> Contents:
+def read_contents(
+    filename: str, source: ByteSource, limits: Limits | None = None, *, sparing: bool = False
+) -> Contents:
     """The contents of the wheel ``filename``, whose bytes are had from ``source``.
 
+    ``sparing``: bytes cost something, so big ELF files are read in part where that tells what they need.
     Raises ``NoArchiveError`` where there is no zip archive to speak of. All else that is wrong with it is a
     ``Fault`` of the contents.
     """
@@ -119,7 +127,7 @@ def read_contents(filename: str, source: ByteSource, limits: Limits | None = Non
         what = f"it is no valid zip archive: {error}"
         raise NoArchiveError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
-        archive = _Archive(opened, limits)
+        archive = _Archive(opened, limits, sparing)
         infos = list(_installable(archive))
         hashes, scripts = _read_info(archive, filename, infos)
         binaries = tuple(_binaries(archive, infos))
@@ -254,7 +262,8 @@ def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
     if info.file_size > archive.limits.member:
         archive.fault("unread", info.filename, f"it claims {info.file_size} bytes, more than {archive.limits.member}")
         return None
-    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size)
+    sparing = archive.sparing and info.compress_size > archive.limits.exact
+    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, sparing=sparing)
 
 
 def _printable(text: str) -> str:

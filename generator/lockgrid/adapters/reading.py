@@ -110,7 +110,7 @@ def read_remote(file: IndexFile, source: RemoteFile) -> Contents:
 
 def _read(file: IndexFile, source: RemoteFile) -> Contents:
     try:
-        return read_contents(file.filename, source)
+        return read_contents(file.filename, source, sparing=True)
     except NoArchiveError as error:
         fault = Fault(kind="corrupt", path="", what=error.what)
         return Contents(

@@ -11,10 +11,8 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from lockgrid.adapters.contents import read_contents
 from lockgrid.adapters.source import LocalFile
-from lockgrid.core.archive import judge_archive
-from lockgrid.core.binaries import judge_binaries
-from lockgrid.core.files import judge_files
-from lockgrid.core.floor import floor_text, floors_of, may_meet
+from lockgrid.core.floor import floor_text, floors_of
+from lockgrid.core.judge import judge_wheels
 from lockgrid.errors import InputError, Problem, ToolError
 from lockgrid.model.contents import Contents
 from lockgrid.model.finding import Finding
@@ -42,8 +40,8 @@ class Audit:
     findings: tuple[Finding, ...]
 
 
-def audit(paths: Sequence[Path], progress: Progress) -> Audit:
-    """Read and judge the wheels at ``paths``.
+def audit(paths: Sequence[Path], python: str, progress: Progress) -> Audit:
+    """Read and judge the wheels at ``paths``; ``python``, such as ``3.12``, has the standard library to compare with.
 
     Raises ``InputError`` with every path that is no readable wheel; the findings are then not given.
     """
@@ -66,19 +64,7 @@ def audit(paths: Sequence[Path], progress: Progress) -> Audit:
     problems += [Problem(file=name, what="wheels of this name were given from two folders") for name in doubles]
     if problems:
         raise InputError(problems)
-    return Audit(wheels=tuple(map(_audited, contents)), findings=judge(contents))
-
-
-def judge(contents: Sequence[Contents]) -> tuple[Finding, ...]:
-    """All findings on these wheels, taken as what one may install together."""
-    found: list[Finding] = []
-    for one in contents:
-        others = [c for c in contents if c is not one and may_meet(c.filename, one.filename)]
-        provided = {member.path.rpartition("/")[2] for other in others for member in other.members}
-        found += judge_archive(one)
-        found += judge_binaries(one, floors_of(one.filename), provided=provided)
-    found += judge_files(contents, may_meet)
-    return tuple(sorted(found, key=lambda finding: finding.sort_key))
+    return Audit(wheels=tuple(map(_audited, contents)), findings=judge_wheels(contents, python))
 
 
 def audit_as_json(result: Audit) -> dict[str, Any]:

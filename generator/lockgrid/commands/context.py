@@ -46,6 +46,14 @@ class Context:
         text = self.store.read(f"locks/{path}")
         return None if text is None else parse_lockfile(f"locks/{path}", text)
 
+    def reasons_accepted(self) -> dict[tuple[str, str], str]:
+        """Why environments accept findings, by the names of both; nothing where ``envs/`` is broken."""
+        try:
+            spec = self.spec()
+        except InputError:
+            return {}
+        return {(e.name, acceptance.name): acceptance.why for e in spec.environments for acceptance in e.accepts}
+
 
 def unknown_environment(name: str, spec: Spec) -> Problem:
     """The problem of a name on the command line that no file in ``envs/`` has."""

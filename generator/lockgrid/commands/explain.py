@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lockgrid.commands.context import Context, unknown_environment
+from lockgrid.core.gridfile import found_values
+from lockgrid.core.render.explain import findings_of
 from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import CellRecord, Grid
@@ -33,3 +37,8 @@ def explain(
         hint = f"known: {', '.join(sorted(pythons, key=python_key))}"
         raise InputError([Problem(file="command line", key=python, what=what, hint=hint)])
     return grid, [c for c in cells if platform in (None, c.platform) and python in (None, c.python)]
+
+
+def findings_as_json(grid: Grid, cell: CellRecord) -> list[dict[str, Any]]:
+    """The findings on one cell in the words of ``grid.toml``."""
+    return [found_values(found) for found in findings_of(grid, [cell])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
@@ -34,6 +34,13 @@ class Learner:
     cache: Cache
     now: float
     remembered: bool = False  # the scan was: then the proofs probably are too
+    noted: set[str] = field(default_factory=set)
+
+    def note_once(self, text: str) -> None:
+        """Something that should stay readable after the run, however often it is met."""
+        if text not in self.noted:
+            self.noted.add(text)
+            self.progress.note(text)
 
     def pages(self, names: Iterable[str]) -> None:
         """Learn the pages that are not known yet."""

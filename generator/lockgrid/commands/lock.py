@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from packaging.utils import canonicalize_name
@@ -18,10 +18,12 @@ from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.hold import held_cells
+from lockgrid.commands.inspect import inspect
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.resolve import Resolver
 from lockgrid.core import extras, gridfile
+from lockgrid.core.accept import failures, record, stale
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
@@ -30,9 +32,11 @@ from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
+from lockgrid.core.render.audit import read_text
 from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell
+from lockgrid.model.finding import RULES
+from lockgrid.model.grid import Blockers, CellRecord, FoundRecord, Grid, Proof, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
@@ -107,6 +111,18 @@ def _check_manifest(context: Context, spec: Spec) -> None:
     extras.extras_in_step(text, spec)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Solved:
+    """What a run came to. ``failed``: cells that failed the proofs 4 and 5; ``held``: all is as it was locked."""
+
+    cells: Mapping[Cell, ProvenCell]
+    blockers: Blockers
+    apart: Sequence[str] = ()
+    held: bool = False
+    failed: frozenset[Cell] = frozenset()
+    records: tuple[FoundRecord, ...] = ()
+
+
 class _Run:
     """One run of ``lock``, with the project held."""
 
@@ -137,9 +153,9 @@ class _Run:
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
-            cells, blockers = self._solve(resolver)
-            build = self._build(resolver, cells)
-            result, texts = self._finish(cells, blockers, build, uv.version, resolver.apart)
+            solved = self._solve_judged(resolver)
+            build = self._build(resolver, solved.cells)
+            result, texts = self._finish(solved, build, uv.version)
             resolver.remember(_digest_texts(texts))
             return result
 
@@ -152,10 +168,45 @@ class _Run:
         groups = [shared] if any(e in self.wanted for e in shared) else []
         return groups + [[e] for e in self.wanted if e.apart]
 
-    def _solve(self, resolver: Resolver) -> tuple[dict[Cell, ProvenCell], Blockers]:
-        """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
+    def _solve_judged(self, resolver: Resolver) -> _Solved:
+        """The cells that pass all five proofs, the blockers of the others, and what was found in their wheels.
+
+        A cell whose old pins fail the proofs 4 and 5 gets another chance without them.
+        """
+        solved = self._judge(self._solve(resolver), resolver)
+        if solved.failed and not solved.held and self.old.locks and not self.options.upgrade_all:
+            self.context.progress.note("a cell failed over what is inside its wheels; resolving without the old pins")
+            fresh = replace(resolver, old={}, old_digest="", upgrade=None, apart=[], started={})
+            again = self._judge(self._solve(fresh), fresh)
+            solved = again if again.failed != solved.failed else solved
+        for environment in self._involved():
+            if all((environment.name, target) in solved.blockers for target in environment.targets):
+                raise nothing_left(environment, solved.blockers)
+        return solved
+
+    def _judge(self, solved: _Solved, resolver: Resolver) -> _Solved:
+        """Proofs 4 and 5. The same files were judged by the same rules when they were locked."""
+        if solved.held and self.old.grid is not None and self.old.grid.rules == RULES:
+            return replace(solved, records=self.old.grid.findings)
+        inspected = inspect(resolver.learner, solved.cells)
+        self.context.progress.note(read_text(inspected.contents.values())) if inspected.contents else None
+        environments = self._involved()
+        failed = failures(environments, solved.cells, inspected.findings)
+        return replace(
+            solved,
+            cells={cell: proven for cell, proven in solved.cells.items() if cell not in failed},
+            blockers=solved.blockers | failed,
+            failed=frozenset(failed),
+            records=tuple(found for e in environments for found in record(e, inspected.findings)),
+        )
+
+    def _involved(self) -> list[Environment]:
+        return [e for group in self._groups() for e in group]
+
+    def _solve(self, resolver: Resolver) -> _Solved:
+        """Proofs 1 to 3: the cells as locked where that still holds, or resolved."""
         learner = resolver.learner
-        involved = [e for group in self._groups() for e in group]
+        involved = self._involved()
         exceptions = {name for e in involved for name in (*e.sdists, *(o.name for o in e.overrides))}
         declared = {canonicalize_name(d.requirement.name) for e in involved for d in e.requires}
         learner.pages(exceptions | declared)
@@ -169,17 +220,18 @@ class _Run:
             resolver.start(groups, learner.guess(involved) if recalled is None else recalled)
         blockers = dict(learner.scan(involved) if recalled is None else recalled)
         self._check_facts(involved, learner, blockers)
-        if same_input and set(blockers) == self._unsupported(involved):
-            held = held_cells(learner, involved, blockers, self.old.locks, resolver.old_digest)
+        judged = self._judged_unsupported(involved) if same_input else {}
+        if same_input and blockers.keys() | judged.keys() == self._unsupported(involved):
+            held = held_cells(learner, involved, blockers | judged, self.old.locks, resolver.old_digest)
             if held is not None:
                 resolver.apart = list(self.old.grid.apart) if self.old.grid else []
-                return held, blockers
+                return _Solved(cells=held, blockers=blockers | judged, apart=resolver.apart, held=True)
         learner.prefetch(involved, resolver.busy)
         cells: dict[Cell, ProvenCell] = {}
         for result in resolver.resolve(groups, blockers):
             blockers |= result.blockers
             cells |= result.proven
-        return cells, blockers
+        return _Solved(cells=cells, blockers=blockers, apart=resolver.apart)
 
     def _parts(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
         """The group, with each environment by itself whose override would bend the others."""
@@ -220,6 +272,18 @@ class _Run:
         failed = {(c.environment, c.platform, c.python) for c in old if not c.proven}
         return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
+    def _judged_unsupported(self, environments: Sequence[Environment]) -> Blockers:
+        """The cells that these very rules found unsupported for what is inside their wheels."""
+        if self.old.grid is None or self.old.grid.rules != RULES:
+            return {}
+        old = {(c.environment, c.platform, c.python): c for c in self.old.grid.cells}
+        return {
+            (e.name, t): cell.blockers
+            for e in environments
+            for t in e.targets
+            if (cell := old.get((e.name, t.platform.name, t.python))) and cell.failed in (Proof.BINARIES, Proof.FILES)
+        }
+
     def _note_unknown_upgrades(self) -> None:
         locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
         for name in sorted(self.options.upgrade - locked):
@@ -236,20 +300,21 @@ class _Run:
 
     # -- what comes of it ------------------------------------------------------------------------------
 
-    def _finish(
-        self,
-        cells: Mapping[Cell, ProvenCell],
-        blockers: Mapping[Cell, Sequence[Blocker]],
-        build: str,
-        uv: str,
-        apart: Sequence[str],
-    ) -> tuple[LockResult, Mapping[str, str]]:
+    def _finish(self, solved: _Solved, build: str, uv: str) -> tuple[LockResult, Mapping[str, str]]:
         """Compare with the old locks and write; also the texts that now stand in ``locks/``."""
-        new_texts = lockfile_texts(self.wanted, cells)
+        new_texts = lockfile_texts(self.wanted, solved.cells)
         texts = {**self._kept_texts(), **new_texts, BUILD_PATH: build}
-        self._check_others(cells)
-        cell_records = [*records(self.wanted, cells, blockers), *self._kept_records()]
-        grid = build_grid(self.spec, cell_records, texts, self.cutoff, uv, apart or self._kept_apart())
+        self._check_others(solved.cells)
+        cell_records = [*records(self.wanted, solved.cells, solved.blockers), *self._kept_records()]
+        grid = build_grid(
+            self.spec,
+            cell_records,
+            self._findings(solved),
+            texts,
+            cutoff=self.cutoff,
+            uv=uv,
+            apart=solved.apart or self._kept_apart(),
+        )
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:
@@ -265,6 +330,15 @@ class _Run:
     def _kept_records(self) -> list[CellRecord]:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}
         return [cell for cell in (self.old.grid.cells if self.old.grid else ()) if cell.environment in kept]
+
+    def _findings(self, solved: _Solved) -> list[FoundRecord]:
+        """The findings on what was locked now, on what was kept, and on acceptances that serve nobody."""
+        wanted = {e.name for e in self.wanted}
+        kept = self.old.grid.findings if self.old.grid else ()
+        found = [one for one in solved.records if one.environment in wanted and one.cells]
+        found += [one for one in kept if one.environment not in wanted and one.cells]
+        found = [one for one in found if one.environment in {e.name for e in self.spec.environments}]
+        return [*found, *stale(self.spec.environments, found)]
 
     def _kept_apart(self) -> tuple[str, ...]:
         shared_untouched = not any(not e.apart for e in self.wanted)

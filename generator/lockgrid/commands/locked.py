@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockgrid.commands.context import Context
@@ -11,6 +11,7 @@ from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.gridfile import is_edited
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import InputError, LockgridError, Problem
+from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Grid, Lockfile
 from lockgrid.model.spec import Environment, Spec
 
@@ -48,18 +49,28 @@ def read_locked(context: Context) -> Locked:
     return old
 
 
+def _why_stale(environment: Environment, digests: Mapping[str, str]) -> str:
+    if environment.name not in digests:
+        return "is not locked yet"
+    if digests[environment.name] == digest_environment(environment):
+        return "its wheels were judged by the rules of another lockgrid"
+    return "it, a base or targets.toml changed since the lock"
+
+
 def check_partial(spec: Spec, wanted: Sequence[Environment], old: Locked) -> None:
     """Locking some environments needs the others to be locked and in date: their files stay as they are."""
     others = [e for e in spec.environments if e not in wanted]
     digests = dict(old.grid.environments) if old.grid else {}
     stale = [e for e in others if digests.get(e.name) != digest_environment(e)]
+    unjudged = old.grid is not None and old.grid.rules != RULES
+    stale = others if unjudged else stale
     gone = sorted(set(digests) - {e.name for e in spec.environments}) if others else []
     if stale or gone:
         names = " ".join(e.name for e in (*wanted, *stale))
         problems = [
             Problem(
                 file=e.file,
-                what="it, a base or targets.toml changed since the lock" if e.name in digests else "is not locked yet",
+                what=_why_stale(e, digests),
                 hint="its lockfiles would no longer be what grid.toml says they are",
             )
             for e in stale

@@ -152,6 +152,11 @@ class _Proofs:
         }
         facts |= new
         self.learner.keep_built(self.request.all_domain, new)
+        for pin in built.values():
+            self.learner.note_once(
+                f"{pin.file.filename} has no static metadata (PEP 643): uv ran its build, now or for an earlier lock, "
+                "to learn what it requires"
+            )
 
 
 def _proven(name: str, target: Target, pins: tuple[Pin, ...], closure: Closure) -> ProvenCell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lockgrid.commands.context import Context
-from lockgrid.core.gridfile import cell_values
+from lockgrid.core.gridfile import cell_values, found_values
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import InputError
 from lockgrid.model.grid import Grid
@@ -34,4 +34,6 @@ def grid_as_json(grid: Grid) -> dict[str, Any]:
         "apart": list(grid.apart),
         "lockfiles": dict(grid.lockfiles),
         "cells": [cell_values(cell) for cell in grid.cells],
+        "rules": grid.rules,
+        "findings": [found_values(found) for found in grid.findings],
     }

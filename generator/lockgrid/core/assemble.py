@@ -8,7 +8,8 @@ from datetime import datetime
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
 from lockgrid.core.lockfile import assemble
 from lockgrid.core.render.requirements import render
-from lockgrid.model.grid import Blocker, CellRecord, Grid, ProvenCell
+from lockgrid.model.finding import RULES
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 from lockgrid.model.target import Target
 
@@ -71,7 +72,14 @@ def _unsupported(environment: str, target: Target, blockers: Sequence[Blocker]) 
 
 
 def build_grid(
-    spec: Spec, cells: Iterable[CellRecord], texts: Mapping[str, str], cutoff: datetime, uv: str, apart: Sequence[str]
+    spec: Spec,
+    cells: Iterable[CellRecord],
+    findings: Iterable[FoundRecord],
+    texts: Mapping[str, str],
+    *,
+    cutoff: datetime,
+    uv: str,
+    apart: Sequence[str],
 ) -> Grid:
     """The grid over all environments. ``texts`` are all lockfiles, kept and new, by path below ``locks/``."""
     return Grid(
@@ -82,6 +90,8 @@ def build_grid(
         cells=tuple(sorted(cells, key=lambda c: c.sort_key)),
         uv=uv,
         apart=tuple(apart),
+        rules=RULES,
+        findings=tuple(sorted(findings, key=lambda f: f.sort_key)),
     )
 
 
@@ -96,6 +106,7 @@ def same_result(new: Grid, old: Grid) -> bool:
         and new.inputs == old.inputs
         and new.environments == old.environments
         and new.lockfiles == old.lockfiles
+        and (new.rules, new.findings) == (old.rules, old.findings)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from packaging.utils import parse_wheel_filename
 
-from lockgrid.core.floor import Floor
+from lockgrid.core.floor import Floor, floors_of
 from lockgrid.core.manylinux import is_offered, symbol_limits
 from lockgrid.model.contents import Binary, Contents, Need, Version, version_text
 from lockgrid.model.finding import FILES_SHOWN, Finding, Severity
@@ -19,30 +19,37 @@ _FLOOR_WORDS = {"GLIBC": "glibc ", "GLIBCXX": "GLIBCXX_", "CXXABI": "CXXABI_", "
 def judge_binaries(
     contents: Contents, floors: Sequence[Floor], *, provided: Collection[str] = frozenset()
 ) -> list[Finding]:
-    """What the binaries of a wheel need beyond ``floors``: those of its tags, or of a target.
+    """What the binaries of a wheel need beyond ``floors``: those of its tags, or that of a target.
 
-    ``provided``: names of the files of other wheels, which may hold the libraries that it needs.
+    ``provided``: names of the libraries in other wheels (``library_names``), which it may need.
     """
     linked = [binary for binary in contents.binaries if binary.linked]
     if not linked:
         return []
     judge = _Judge(contents)
-    if any(floor.kind == "any" for floor in floors):
-        loaded = [b.path for b in linked if not b.path.lower().endswith(_LAUNCHER)]
-        what = "its tag says any platform, and it holds binaries of one"
-        return [judge.finding("any", "warning", what, loaded)] if loaded else []
+    found: list[Finding] = []
     known = [floor for floor in floors if floor.format]
-    if not known:
-        return []
-    found = list(judge.machines(linked, known))
+    if any(floor.kind == "any" for floor in floors_of(contents.filename)):
+        linked = [binary for binary in linked if not binary.path.lower().endswith(_LAUNCHER)]
+        if linked:
+            what = "its tag says any platform, and it holds binaries of one"
+            found.append(judge.finding("any", "warning", what, [binary.path for binary in linked]))
+    elif known:
+        found += judge.machines(linked, known)
     for floor in known:
         native = [b for b in linked if b.format == floor.format and floor.code in {c.machine for c in b.codes}]
         if floor.kind == "linux":
-            names = {member.path.rpartition("/")[2] for member in contents.members} | set(provided)
+            names = library_names(contents) | set(provided)
             found += [*judge.symbols(native, floor, names), *judge.libraries(native, floor, names)]
         elif floor.kind == "macos":
             found += judge.macos(native, floor)
     return list(dict.fromkeys(found))
+
+
+def library_names(contents: Contents) -> frozenset[str]:
+    """The names under which a dynamic linker may find the wheel's own libraries."""
+    paths = [member.path for member in contents.members if ".so" in member.path]
+    return frozenset(path.rpartition("/")[2] for path in (*paths, *(binary.path for binary in contents.binaries)))
 
 
 class _Judge:

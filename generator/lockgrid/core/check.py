@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
+from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Grid
 from lockgrid.model.spec import Spec
 
@@ -27,7 +28,7 @@ _LOCK = "lockgrid lock"
 
 def compare(spec: Spec, grid: Grid, texts: Mapping[str, str]) -> list[Difference]:
     """Differences between the input, the grid and the lockfiles (path below ``locks/`` -> text)."""
-    return [*_inputs(spec, grid), *_cells(spec, grid), *_files(grid, texts)]
+    return [*_inputs(spec, grid), *_rules(grid), *_cells(spec, grid), *_files(grid, texts)]
 
 
 def _inputs(spec: Spec, grid: Grid) -> list[Difference]:
@@ -45,6 +46,13 @@ def _inputs(spec: Spec, grid: Grid) -> list[Difference]:
     if not found and grid.inputs != digest_inputs(spec):
         found.append(Difference(where="locks/grid.toml", what="its digest of the inputs is another", mend=_LOCK))
     return found
+
+
+def _rules(grid: Grid) -> list[Difference]:
+    if grid.rules == RULES:
+        return []
+    what = f"judges what is inside wheels by rules {grid.rules}, and this lockgrid has rules {RULES}"
+    return [Difference(where="locks/grid.toml", what=what, mend=_LOCK)]
 
 
 def _cells(spec: Spec, grid: Grid) -> list[Difference]:

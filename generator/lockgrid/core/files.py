@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from packaging.utils import parse_wheel_filename
@@ -31,6 +30,7 @@ MayMeet = Callable[[str, str], bool]
 class _Installed:
     """A file in a venv. ``content`` is the entry point where an installer writes the file."""
 
+    key: str
     wheel: str
     member: Member
     content: str = ""
@@ -58,54 +58,67 @@ def install_path(path: str, name: str) -> str:
     return f"include/{name}/{below}" if scheme == "headers" else below
 
 
-def judge_files(
-    wheels: Sequence[Contents],
-    may_meet: MayMeet,
-    *,
-    stdlib: Collection[str] = sys.stdlib_module_names,
-) -> list[Finding]:
-    """What the wheels would do to each other, and to the standard library, in one venv."""
-    files = {contents.filename: dict(_installed(contents)) for contents in wheels}
-    modules = {filename: _modules(installed) for filename, installed in files.items()}
-    shared = list(_shared(modules, may_meet))
-    told = {finding.name for finding in shared}
-    return [
-        *(_clash(name, group) for name, group in _clashes(files, may_meet).items()),
-        *shared,
-        *(finding for finding in _alone(modules, stdlib) if finding.name not in told),
-    ]
+class FileJudge:
+    """What wheels would do to each other, and to the standard library, in one venv.
+
+    Of many wheels, each by a key, the paths are compared once; then any number of sets of them can be judged.
+    """
+
+    def __init__(self, wheels: Mapping[str, Contents]) -> None:
+        files = {key: dict(_installed(key, contents)) for key, contents in wheels.items()}
+        self._names = {key: contents.filename for key, contents in wheels.items()}
+        self._packages = {key: parse_wheel_filename(filename)[0] for key, filename in self._names.items()}
+        self._modules = {key: _modules(installed) for key, installed in files.items()}
+        self._clashes = list(self._find_clashes(files))
+
+    def findings(
+        self, keys: Collection[str], stdlib: Collection[str], may_meet: MayMeet = lambda one, other: True
+    ) -> list[Finding]:
+        """The findings on these of the wheels. ``stdlib``: the modules of the standard library."""
+        chosen = set(keys)
+        groups: dict[str, _Group] = {}
+        for path, one, other in self._clashes:
+            if one.key in chosen and other.key in chosen and may_meet(one.wheel, other.wheel):
+                groups.setdefault(_clash_name(path), []).append((path, one, other))
+        modules = {self._names[key]: self._modules[key] for key in keys}
+        shared = list(_shared(modules, may_meet))
+        told = {finding.name for finding in shared}
+        return [
+            *(_clash(name, group) for name, group in groups.items()),
+            *shared,
+            *(finding for finding in _alone(modules, stdlib) if finding.name not in told),
+        ]
+
+    def _find_clashes(self, files: Mapping[str, Mapping[str, _Installed]]) -> Iterator[_Pair]:
+        """Pairs of different files at one path. Wheels of one package are never installed together."""
+        owners: dict[str, list[_Installed]] = {}
+        for installed in files.values():
+            for path, one in installed.items():
+                owners.setdefault(path, []).append(one)
+        for path, several in owners.items():
+            if len({self._packages[one.key] for one in several}) > 1:
+                for at, one in enumerate(several):
+                    for other in several[at + 1 :]:
+                        if self._packages[one.key] != self._packages[other.key] and one.differs(other):
+                            yield path, one, other
 
 
-def _installed(contents: Contents) -> Iterator[tuple[str, _Installed]]:
+def _installed(key: str, contents: Contents) -> Iterator[tuple[str, _Installed]]:
     """Install path and file; .dist-info is the wheel's own by its name."""
     name = parse_wheel_filename(contents.filename)[0]
     for member in contents.members:
         if not member.path.partition("/")[0].endswith(".dist-info"):
             path = install_path(member.path, name)
             # On Windows an entry point becomes an .exe, and beside a file without it is what a shell finds.
-            key = path.removesuffix(".exe") if path.startswith("bin/") else path
-            yield key, _Installed(wheel=contents.filename, member=member)
+            place = path.removesuffix(".exe") if path.startswith("bin/") else path
+            yield place, _Installed(key=key, wheel=contents.filename, member=member)
     for script, target in contents.scripts:
         member = Member(path="entry_points.txt", sha256="", crc=0, size=0)
-        yield f"bin/{script}", _Installed(wheel=contents.filename, member=member, content=target)
+        yield f"bin/{script}", _Installed(key=key, wheel=contents.filename, member=member, content=target)
 
 
-_Group = list[tuple[str, _Installed, _Installed]]
-
-
-def _clashes(files: dict[str, dict[str, _Installed]], may_meet: MayMeet) -> dict[str, _Group]:
-    """Pairs of different files at one path, by the name of the script or else of the top-level file or folder."""
-    owners: dict[str, list[_Installed]] = {}
-    for installed in files.values():
-        for path, one in installed.items():
-            owners.setdefault(path, []).append(one)
-    groups: dict[str, _Group] = {}
-    for path, several in owners.items():
-        for at, one in enumerate(several):
-            for other in several[at + 1 :]:
-                if may_meet(one.wheel, other.wheel) and one.differs(other):
-                    groups.setdefault(_clash_name(path), []).append((path, one, other))
-    return groups
+_Pair = tuple[str, _Installed, _Installed]
+_Group = list[_Pair]
 
 
 def _clash_name(path: str) -> str:

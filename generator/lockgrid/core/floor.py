@@ -10,6 +10,7 @@ from typing import Literal
 from packaging.utils import parse_wheel_filename
 
 from lockgrid.model.contents import Format, Version, parse_version, version_text
+from lockgrid.model.target import Target
 
 Kind = Literal["any", "linux", "macos", "musllinux", "windows", "other"]
 
@@ -62,6 +63,14 @@ def floors_of(filename: str) -> tuple[Floor, ...]:
             if key not in lowest or (floor.version or ()) < (lowest[key].version or ()):
                 lowest[key] = floor
     return tuple(lowest.values())
+
+
+def target_floor(target: Target) -> Floor:
+    """What the platform of a target promises."""
+    platform = target.platform
+    kinds: dict[str, Kind] = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+    kind, machine = kinds[platform.kind.sys_platform], platform.kind.tag_machine
+    return Floor(kind=kind, machine=machine, version=platform.floor, label=platform.label)
 
 
 def floor_text(floor: Floor) -> str:

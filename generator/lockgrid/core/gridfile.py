@@ -11,7 +11,8 @@ import tomlkit
 
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
+from lockgrid.model.finding import Finding
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
 
 SCHEMA = 1
 _DIGEST = "# digest of the rest: "
@@ -31,6 +32,8 @@ def render_grid(grid: Grid) -> str:
     document.add("exclude-newer", tomlkit.item(grid.exclude_newer))
     document.add("inputs", tomlkit.item(grid.inputs))
     document.add("uv", tomlkit.item(grid.uv))
+    if grid.rules:
+        document.add("rules", tomlkit.item(grid.rules))
     if grid.apart:
         document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
     document.add("environments", tomlkit.item(dict(grid.environments)))
@@ -39,6 +42,12 @@ def render_grid(grid: Grid) -> str:
     for cell in sorted(grid.cells, key=lambda c: c.sort_key):
         cells.append(tomlkit.item(_cell(cell)))
     document.add("cells", cells)
+    if grid.findings:
+        document.add(tomlkit.nl())
+        findings = tomlkit.aot()
+        for record in grid.findings:
+            findings.append(tomlkit.item(_found(record)))
+        document.add("findings", findings)
     text = tomlkit.dumps(document)
     # Under the header, so that whoever edits anything below it is found out.
     head, separator, rest = text.partition("schema = ")
@@ -71,6 +80,7 @@ def cell_values(cell: CellRecord) -> dict[str, Any]:
             "exists": blocker.exists,
             "missing": blocker.missing,
             "serves": list(blocker.serves),
+            **({"finding": blocker.finding} if blocker.finding else {}),
         }
         for blocker in cell.blockers
     ]
@@ -87,6 +97,60 @@ def _cell(cell: CellRecord) -> dict[str, Any]:
             entries.append(entry)
         values["blockers"] = entries
     return values
+
+
+_ALWAYS = ("environment", "name", "severity", "what")
+
+
+def found_values(record: FoundRecord) -> dict[str, Any]:
+    """A finding in the words of ``grid.toml``, for TOML and for JSON; what is empty is left out."""
+    finding = record.finding
+    platforms: dict[str, list[str]] = {}
+    for platform, python in record.cells:
+        platforms.setdefault(platform, []).append(python)
+    values: dict[str, Any] = {
+        "environment": record.environment,
+        "name": finding.name,
+        "severity": finding.severity,
+        "accepted": record.accepted,
+        "what": finding.what,
+        "needs": finding.needs,
+        "has": finding.has,
+        "files": list(finding.files),
+        "count": finding.count,
+        "wheels": list(finding.wheels),
+        "cells": [" ".join([platform, *pythons]) for platform, pythons in platforms.items()],
+    }
+    return {key: value for key, value in values.items() if value or key in _ALWAYS}
+
+
+def _found(record: FoundRecord) -> dict[str, Any]:
+    values = found_values(record)
+    for key in ("files", "wheels", "cells"):
+        if len(values.get(key, ())) > 1:
+            values[key] = tomlkit.item(values[key]).multiline(True)
+    return values
+
+
+def _record_of_finding(table: Mapping[str, Any]) -> FoundRecord:
+    if table["severity"] not in ("error", "warning"):
+        raise ValueError(f"severity {table['severity']!r}")
+    rows = [row.split() for row in table.get("cells", ())]
+    return FoundRecord(
+        environment=table["environment"],
+        finding=Finding(
+            name=table["name"],
+            severity=table["severity"],
+            wheels=tuple(table.get("wheels", ())),
+            what=table["what"],
+            files=tuple(table.get("files", ())),
+            count=table.get("count", 0),
+            needs=table.get("needs", ""),
+            has=table.get("has", ""),
+        ),
+        cells=tuple((platform, python) for platform, *pythons in rows for python in pythons),
+        accepted=table.get("accepted", False),
+    )
 
 
 def parse_grid(text: str) -> Grid:
@@ -106,6 +170,8 @@ def parse_grid(text: str) -> Grid:
             cells=tuple(_record(cell) for cell in data["cells"]),
             uv=data.get("uv", ""),
             apart=tuple(data.get("apart", ())),
+            rules=data.get("rules", 0),
+            findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error
@@ -143,6 +209,7 @@ def _blocker(table: Mapping[str, Any]) -> Blocker:
         exists=table["exists"],
         missing=table["missing"],
         serves=tuple(table["serves"]),
+        finding=table.get("finding", ""),
     )
 
 

@@ -67,7 +67,8 @@ class Binary:
     """An executable or shared library. ``libraries`` are those it asks the dynamic linker for (ELF only).
 
     ``needs`` hold, for each library and prefix, the highest version. ``linked`` is false for what no
-    dynamic linker looks at: object files and static executables.
+    dynamic linker looks at: object files and static executables. ``partial``: it was read in part; all needs
+    are known, and among the libraries may be a name that the file does not ask for.
     """
 
     path: str
@@ -76,6 +77,7 @@ class Binary:
     needs: tuple[Need, ...] = ()
     libraries: tuple[str, ...] = ()
     linked: bool = True
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

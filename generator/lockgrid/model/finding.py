@@ -7,12 +7,19 @@ from typing import Literal
 
 Severity = Literal["error", "warning"]
 
+#: The number of the rules that findings are made by: raised when the same wheels come to be judged otherwise.
+RULES = 1
+
 #: What a finding's name may begin with, and so what an ``[accept]`` may name (docs/audit.md explains each).
 KINDS = (
     "any", "architecture", "binary", "corrupt", "cxxabi", "duplicate", "encrypted", "entry-points", "file-clash", "gcc",
     "glibc", "glibc-private", "glibcxx", "library", "machine", "macos", "member-path", "record", "shadow", "size",
     "symlink", "unlisted", "unread",
 )  # fmt: skip
+#: Those of proof 5; the others are of proof 4.
+FILE_KINDS = frozenset(
+    {"duplicate", "entry-points", "file-clash", "member-path", "record", "shadow", "size", "symlink", "unlisted"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +39,11 @@ class Finding:
     count: int = 0
     needs: str = ""
     has: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The part of the name before the colon, one of ``KINDS``."""
+        return self.name.partition(":")[0]
 
     @property
     def sort_key(self) -> tuple[bool, str, tuple[str, ...]]:

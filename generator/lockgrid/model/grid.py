@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lockgrid.model.finding import Finding
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Cell
 from lockgrid.model.target import Target, python_key
@@ -39,7 +40,8 @@ class Blocker:
 
     ``package`` as required (``numpy>=1.26,<2.2`` or ``tosa-tools==2026.5.0``), ``required_by`` the chains
     that ask for it, ``exists`` the files that there are, ``missing`` what the cell would need, and
-    ``serves`` the released versions that have it (newest first, empty when none does).
+    ``serves`` the released versions that have it (newest first, empty when none does). ``finding`` is the name
+    of the finding where proof 4 or 5 failed; then no other version was looked into.
     """
 
     proof: Proof
@@ -48,12 +50,13 @@ class Blocker:
     exists: str = ""
     missing: str = ""
     serves: tuple[str, ...] = ()
+    finding: str = ""
 
     @property
     def text(self) -> str:
         """One sentence, the form that ``because`` joins."""
         asked = f" (required by {', '.join(self.required_by)})" if self.required_by else ""
-        return f"{self.package}{asked} {self.exists or self.missing}"
+        return f"{self.package}{asked}{':' if self.finding else ''} {self.exists or self.missing}"
 
 
 #: Why cells are unsupported, every reason.
@@ -91,8 +94,30 @@ class CellRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRecord:
+    """A finding as ``grid.toml`` keeps it: once for an environment, with all of its cells that have it.
+
+    ``finding`` has the wheels of all these cells, and the paths and the number of files of the first.
+    ``cells`` are platforms and Pythons, sorted; none for an acceptance that accepts nothing.
+    """
+
+    environment: str
+    finding: Finding
+    cells: tuple[tuple[str, str], ...]
+    accepted: bool = False
+
+    @property
+    def sort_key(self) -> tuple[str, bool, str, str]:
+        """Environment, errors before warnings, name: the order of ``grid.toml``."""
+        return self.environment, self.finding.severity != "error", self.finding.name, self.finding.what
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``)."""
+    """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``).
+
+    ``rules`` is the number of the rules that ``findings`` were made by, 0 where the wheels were not looked into.
+    """
 
     exclude_newer: datetime
     inputs: str
@@ -101,6 +126,8 @@ class Grid:
     cells: tuple[CellRecord, ...]
     uv: str = ""
     apart: tuple[str, ...] = ()
+    rules: int = 0
+    findings: tuple[FoundRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

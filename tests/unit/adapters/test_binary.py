@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
-from lockgrid.adapters.elf import BrokenBinaryError
+from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.model.contents import Binary, Code, Need
 from support.binaries import AARCH64, AMD64, I386, INTEL64, PE_ARM64, elf, fat, macho, pe
 

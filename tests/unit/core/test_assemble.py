@@ -9,7 +9,8 @@ import pytest
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
 from lockgrid.core.lockfile import parse_lockfile
-from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
+from lockgrid.model.finding import RULES, Finding, Severity
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
 from unit.builders import AFTER, CUTOFF, LINUX, MAC, WINDOWS, cell, environment, index_file, pin, spec_of, target
 
 TAGS = Blocker(proof=Proof.TAGS, package="b==1", required_by=("a==1",), exists="has no wheel", missing="a wheel")
@@ -20,6 +21,11 @@ def record(python: str = "3.12", *, proven: bool = True, name: str = "app", beca
     return CellRecord(
         environment=name, platform="linux-x86_64", python=python, proven=proven, because="" if proven else because
     )
+
+
+def found_on(name: str, *, environment: str = "app", severity: Severity = "warning") -> FoundRecord:
+    finding = Finding(name=name, severity=severity, wheels=(), what="it")
+    return FoundRecord(environment=environment, finding=finding, cells=(("linux-x86_64", "3.12"),))
 
 
 def grid(*cells: CellRecord, environments: tuple[tuple[str, str], ...] = (("app", "sha256:1"),)) -> Grid:
@@ -73,7 +79,9 @@ def test_the_grid_holds_digests_of_inputs_and_lockfiles_and_sorts_its_cells() ->
     spec = spec_of(environment("a", targets=[target(python="3.10"), target(python="3.9")]))
     texts = {"b.txt": "two", "a.txt": "one"}
     cells = [record("3.10"), record("3.9"), record("3.9", name="aaa")]
-    found = build_grid(spec, cells, texts, CUTOFF, "0.11.0", ["app and b are locked apart"])
+    said = ["app and b are locked apart"]
+    findings = [found_on("b"), found_on("a"), found_on("b", severity="error"), found_on("z", environment="aaa")]
+    found = build_grid(spec, cells, findings, texts, cutoff=CUTOFF, uv="0.11.0", apart=said)
     assert found == Grid(
         exclude_newer=CUTOFF,
         inputs=digest_inputs(spec),
@@ -82,6 +90,8 @@ def test_the_grid_holds_digests_of_inputs_and_lockfiles_and_sorts_its_cells() ->
         cells=(cells[2], cells[1], cells[0]),
         uv="0.11.0",
         apart=("app and b are locked apart",),
+        rules=RULES,
+        findings=(findings[3], findings[2], findings[1], findings[0]),
     )
 
 
@@ -100,6 +110,8 @@ def test_a_later_cut_off_and_other_words_for_a_reason_are_the_same_result() -> N
         {"cells": ()},
         {"cells": (record(proven=False),)},
         {"cells": (record("3.11"),)},
+        {"rules": 99},
+        {"findings": (found_on("a"),)},
     ],
 )
 def test_what_changes_a_lock_is_another_result(change: dict[str, object]) -> None:

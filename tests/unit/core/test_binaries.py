@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from lockgrid.core.binaries import judge_binaries
-from lockgrid.core.floor import Floor, floor_text, floors_of, may_meet
+from lockgrid.core.floor import Floor, floor_text, floors_of, may_meet, target_floor
 from lockgrid.core.manylinux import is_offered, symbol_limits
 from lockgrid.model.contents import Binary, Code, Contents, Format, Member, Need
 from lockgrid.model.finding import FILES_SHOWN, Finding
+from lockgrid.model.target import Platform
+from unit.builders import LINUX, MAC, WINDOWS, target
 
 OLD = "a-1-py3-none-manylinux2014_x86_64.whl"
 
@@ -102,6 +104,25 @@ def test_a_floor_of_a_target_is_judged_like_one_of_a_tag() -> None:
     target = Floor(kind="linux", machine="x86_64", version=(2, 28), label="linux-x86_64")
     assert judge_binaries(contents, [target]) == []
     assert names(judge_binaries(contents, floors_of(OLD))) == [("error", "glibc:a")]
+
+
+def test_of_a_wheel_for_any_platform_its_binaries_for_the_target_are_judged_and_launchers_are_let_be() -> None:
+    files = (binary(need("GLIBC_2.38")), binary(path="a/t64.exe", form="PE", machine="AMD64"), binary(form="Mach-O"))
+    contents = Contents(filename="a-1-py3-none-any.whl", members=(), binaries=files)
+    target = Floor(kind="linux", machine="x86_64", version=(2, 28), label="linux-x86_64")
+    assert names(judge_binaries(contents, [target])) == [("warning", "any:a"), ("error", "glibc:a")]
+
+
+@pytest.mark.parametrize(
+    ("platform", "floor"),
+    [
+        (LINUX, Floor(kind="linux", machine="x86_64", version=(2, 28), label="linux-x86_64 (glibc 2.28)")),
+        (MAC, Floor(kind="macos", machine="arm64", version=(15, 0), label="macos-arm64 (macos 15.0)")),
+        (WINDOWS, Floor(kind="windows", machine="win_amd64", label="windows-x86_64")),
+    ],
+)
+def test_a_target_promises_its_platforms_floor(platform: Platform, floor: Floor) -> None:
+    assert target_floor(target(platform)) == floor
 
 
 def test_a_library_that_the_wheel_brings_along_satisfies_its_users() -> None:

@@ -39,7 +39,7 @@ def locked(*environments: Environment) -> tuple[Spec, Grid, dict[str, str]]:
         for t in e.targets
         if t.platform == MAC
     ]
-    return spec, build_grid(spec, found, texts, CUTOFF, "0.11.0", ()), texts
+    return spec, build_grid(spec, found, (), texts, cutoff=CUTOFF, uv="0.11.0", apart=()), texts
 
 
 SPEC, GRID, TEXTS = locked(APP)

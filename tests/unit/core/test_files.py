@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lockgrid.core.archive import judge_archive
-from lockgrid.core.files import install_path, judge_files
+from lockgrid.core.files import FileJudge, install_path
 from lockgrid.core.floor import may_meet
 from lockgrid.model.contents import Contents, Fault, Member
 from lockgrid.model.finding import Finding
@@ -29,7 +29,8 @@ def judged(*wheels: Contents) -> list[tuple[str, str]]:
 
 
 def findings(*wheels: Contents) -> list[Finding]:
-    return judge_files(wheels, may_meet, stdlib={"json", "typing"})
+    named = {wheel.filename: wheel for wheel in wheels}
+    return FileJudge(named).findings(named, {"json", "typing"}, may_meet)
 
 
 @pytest.mark.parametrize(

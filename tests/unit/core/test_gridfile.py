@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lockgrid.core.gridfile import is_edited, parse_grid, render_grid
 from lockgrid.errors import InputError
-from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
+from lockgrid.model.finding import Finding
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
 from unit.builders import golden
 from unit.grids import GRID
 
@@ -57,9 +58,30 @@ BLOCKER = st.builds(
     exists=WORD,
     missing=WORD,
     serves=WORDS,
+    finding=WORD,
 )
 CELL_ID = st.tuples(
     st.sampled_from(["tosa", "ethos_u"]), st.sampled_from(["linux-x86_64", "macos-arm64"]), st.integers(8, 12)
+)
+FINDING = st.builds(
+    Finding,
+    name=WORD,
+    severity=st.sampled_from(["error", "warning"]),
+    wheels=WORDS,
+    what=WORD,
+    files=WORDS,
+    count=st.integers(0, 9),
+    needs=WORD,
+    has=WORD,
+)
+FOUND = st.builds(
+    FoundRecord,
+    environment=WORD,
+    finding=FINDING,
+    cells=st.lists(
+        st.sampled_from(["a", "b"]).flatmap(lambda p: st.tuples(st.just(p), st.just("3.9"))), unique=True
+    ).map(lambda cells: tuple(sorted(cells))),
+    accepted=st.booleans(),
 )
 
 
@@ -82,6 +104,8 @@ def grids(draw: st.DrawFn) -> Grid:
         cells=tuple(sorted(cells, key=lambda cell: cell.sort_key)),
         uv=draw(WORD),
         apart=draw(WORDS),
+        rules=draw(st.integers(0, 9)),
+        findings=tuple(draw(st.lists(FOUND, max_size=3))),
     )
 
 
@@ -102,6 +126,7 @@ def test_a_grid_of_an_older_lockgrid_may_lack_what_is_lockgrids_own() -> None:
     cell = '[[cells]]\nenvironment = "a"\nplatform = "b"\npython = "3.12"\nstatus = "unsupported"\nbecause = "c"\n'
     grid = parse_grid(text + cell)
     assert (grid.uv, grid.apart, grid.cells[0].blockers, grid.cells[0].because) == ("", (), (), "c")
+    assert (grid.rules, grid.findings) == (0, ())
 
 
 @pytest.mark.parametrize(
@@ -116,6 +141,7 @@ def test_a_grid_of_an_older_lockgrid_may_lack_what_is_lockgrids_own() -> None:
         ('status = "proven"\n', "", "not a grid: KeyError('status')"),
         ('proof = "tags"', 'proof = "guess"', "not a grid"),
         ("[environments]", "[[environments]]", "not a grid"),
+        ('severity = "warning"', 'severity = "bad"', "not a grid"),
     ],
 )
 def test_what_is_no_grid_is_wrong_input_with_a_way_out(old: str, new: str, what: str) -> None:

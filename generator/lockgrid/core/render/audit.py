@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from lockgrid.model.contents import Contents
 from lockgrid.model.finding import Finding
 
 
@@ -17,6 +18,17 @@ def render_findings(findings: Sequence[Finding]) -> str:
     else:
         lines.append("no findings")
     return "\n".join(lines) + "\n"
+
+
+def read_text(contents: Iterable[Contents]) -> str:
+    """One sentence: into how many wheels was looked, and how much of them was read for that, now or earlier."""
+    wheels = list(contents)
+    read, size = sum(one.read for one in wheels), sum(one.size for one in wheels)
+    binaries = [binary for one in wheels for binary in one.binaries]
+    return (
+        f"looked into {_count(len(wheels), 'wheel')} with {_count(len(binaries), 'binary', 'binaries')}: "
+        f"{read / 1e6:,.1f} MB of {size / 1e6:,.1f} MB were read"
+    )
 
 
 def render_wheel(filename: str, floors: Sequence[str], *, binaries: int, read: int, size: int) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lockgrid.core.render.found import found_lines
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
 
-def render_grid_table(grid: Grid, summaries: Mapping[str, str]) -> str:
-    """Rows of environments on platforms, columns of Pythons, then the summaries and each reason once with its cells."""
+def render_grid_table(grid: Grid, summaries: Mapping[str, str], reasons_accepted: Mapping[tuple[str, str], str]) -> str:
+    """Rows of environments on platforms, columns of Pythons, then the summaries and each reason once with its cells.
+
+    Then the findings. ``reasons_accepted``: why an environment accepts a finding, by both names.
+    """
     pythons = sorted({cell.python for cell in grid.cells}, key=python_key)
     rows: dict[tuple[str, str], dict[str, CellRecord]] = {}
     for cell in grid.cells:
@@ -29,7 +33,11 @@ def render_grid_table(grid: Grid, summaries: Mapping[str, str]) -> str:
     ]
     if summaries:
         lines += ["", *(f"{name}: {summaries[name]}" for name in sorted(summaries))]
-    return "\n".join([*lines, "", *_footer(grid)]) + "\n"
+    lines += ["", *_footer(grid)]
+    if grid.findings:
+        lines += ["", "inside the wheels (details: `lockgrid explain ENV PLATFORM PYTHON`):"]
+        lines += found_lines(grid.findings, reasons_accepted)
+    return "\n".join(lines) + "\n"
 
 
 def _shown(cell: CellRecord | None) -> str:
@@ -74,6 +82,13 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
             lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
         if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
+        findings = [found for found in grid.findings if found.environment == name]
+        if findings:
+            names = {found.finding.name for found in findings}
+            accepted = {found.finding.name for found in findings if found.accepted}
+            lines.append(
+                f"  {len(names)} findings inside the wheels, {len(accepted)} of them accepted: `lockgrid show`"
+            )
     lines += grid.apart
     lines += changes
     if not written and not removed:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,22 +19,29 @@ def some(made: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.lists(made, max_size=3).map(tuple)
 
 
-BINARY = st.builds(
+def all_of(kind: Any, /, **values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Instances of a class; every field has to be given, so that a new one is not forgotten here."""
+    assert {field.name for field in fields(kind)} == values.keys()
+    return st.builds(kind, **values)
+
+
+BINARY = all_of(
     Binary,
     path=TEXT,
     format=st.sampled_from(["ELF", "Mach-O", "PE"]),
-    codes=some(st.builds(Code, machine=TEXT, minimum=VERSION)),
-    needs=some(st.builds(Need, version=TEXT, library=TEXT, symbol=TEXT)),
+    codes=some(all_of(Code, machine=TEXT, minimum=VERSION)),
+    needs=some(all_of(Need, version=TEXT, library=TEXT, symbol=TEXT)),
     libraries=some(TEXT),
     linked=st.booleans(),
+    partial=st.booleans(),
 )
-CONTENTS = st.builds(
+CONTENTS = all_of(
     Contents,
     filename=TEXT,
-    members=some(st.builds(Member, path=TEXT, sha256=TEXT, crc=st.integers(0, 2**32), size=st.integers(0, 2**64))),
+    members=some(all_of(Member, path=TEXT, sha256=TEXT, crc=st.integers(0, 2**32), size=st.integers(0, 2**64))),
     binaries=some(BINARY),
     scripts=some(st.tuples(TEXT, TEXT)),
-    faults=some(st.builds(Fault, kind=st.sampled_from(["corrupt", "binary"]), path=TEXT, what=TEXT)),
+    faults=some(all_of(Fault, kind=st.sampled_from(["corrupt", "binary"]), path=TEXT, what=TEXT)),
     read=st.integers(0),
     size=st.integers(0),
     inflated=st.integers(0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -29,6 +29,8 @@ class Fault:
     drip: float | None
     truncate: int | None
     close: bool
+    edit: Callable[[Response], Response] | None = None
+    endless: bool = False
     hits: int = field(default=0, init=False)
 
     def matches(self, method: str, path: str) -> bool:
@@ -49,6 +51,8 @@ class Fault:
 
     def change(self, response: Response) -> Response:
         """Return the answer to give in place of the right one, or the right one, with `headers`."""
+        if self.edit is not None:
+            response = self.edit(response)
         if self.status is None and self.body is None:
             headers = {**response.headers, **self.headers}
             return Response(status=response.status, body=response.body, headers=headers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from support.catalogue import FROM_WHEEL, Catalogue
 from support.faults import Fault, fits
+from support.responses import Response
 from support.server import Server
 
 __all__ = ["FROM_WHEEL", "LocalIndex", "Request"]
@@ -87,6 +88,8 @@ class LocalIndex(Catalogue):
         truncate: int | None = None,
         close: bool = False,
         method: str | None = None,
+        edit: Callable[[Response], Response] | None = None,
+        endless: bool = False,
     ) -> Fault:
         """Order a fault; return it, so that a test can read its `hits`. The first that fits acts.
 
@@ -100,10 +103,14 @@ class LocalIndex(Catalogue):
         truncate: promise the whole body, send this many bytes of it and close.
         close: close the connection after the answer; alone or with a delay: in place of one.
         method: only "GET" or only "HEAD".
+        edit: makes the answer out of the right one; called in a thread of the server.
+        endless: after the body, zeros for ever, without a length beforehand.
         """
         fault = Fault(
             pattern=pattern,
             method=method,
+            edit=edit,
+            endless=endless,
             status=status,
             body=body,
             headers=headers or {},

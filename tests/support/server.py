@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None:
             response = fault.change(response)
         self._record(path, response.status)
-        self._send_head(response)
+        self._send_head(response, endless=fault is not None and fault.endless)
         if self.command != "HEAD" and response.status not in (204, 304):
             self._send_body(response.body, fault)
         if fault is not None and fault.close:
@@ -129,15 +129,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _record(self, path: str, status: int) -> None:
         self.server.site.record(self.command, path, self.headers.get("Range"), status)
 
-    def _send_head(self, response: Response) -> None:
+    def _send_head(self, response: Response, *, endless: bool) -> None:
         self.send_response(response.status)
         for name, value in response.headers.items():
             self.send_header(name, value)
-        if response.status not in (204, 304) and "Content-Length" not in response.headers:
+        if endless:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif response.status not in (204, 304) and "Content-Length" not in response.headers:
             self.send_header("Content-Length", str(len(response.body)))
         self.end_headers()
 
     def _send_body(self, body: bytes, fault: Fault | None) -> None:
+        if fault is not None and fault.endless:
+            self._send_for_ever(body)
+            return
         if fault is not None and fault.truncate is not None:
             body = body[: fault.truncate]
             self.close_connection = True
@@ -150,3 +155,10 @@ class _Handler(BaseHTTPRequestHandler):
             if self.server.stopping.wait(min(step, len(body) - start) / fault.drip):
                 self.close_connection = True
                 return
+
+    def _send_for_ever(self, body: bytes) -> None:
+        self.close_connection = True
+        while not self.server.stopping.is_set():
+            if body:
+                self.wfile.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")
+            body = bytes(65536)

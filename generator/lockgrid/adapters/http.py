@@ -21,7 +21,8 @@ from lockgrid.adapters.uvconfig import UvConfig, strip_credentials
 from lockgrid.errors import ToolError
 
 _CONNECTIONS = 40
-_RETRIES = 3
+#: So many attempts are made at each request.
+RETRIES = 3
 _REDIRECTS = 5
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _DEFAULT_TIMEOUT = 30.0
@@ -140,8 +141,8 @@ class Http:
     ) -> Answer:
         """The same with the body told to ``sink`` as it comes; the answer's own stays empty."""
         async with self._gate:
-            for attempt in range(_RETRIES):
-                last = attempt == _RETRIES - 1
+            for attempt in range(RETRIES):
+                last = attempt == RETRIES - 1
                 try:
                     async with asyncio.timeout(self.patience(0)) as deadline:
                         answer = await self._send(url, headers or {}, _Patient(sink, deadline, self), accept)

@@ -150,7 +150,9 @@ class Index:
         wanted = {file.sha256: file for file in files}
         keys = {contents_key(file.filename, sha): sha for sha, file in wanted.items()}
         found = {keys[key]: decode_contents(value) for key, value in self._cache.get("contents", keys).items()}
-        rest = [wanted[sha] for sha in sorted(wanted.keys() - found.keys())]
+        rest = [
+            wanted[sha] for sha in sorted(wanted.keys() - found.keys(), key=lambda sha: (-(wanted[sha].size or 0), sha))
+        ]
         if rest:
             found |= self._run(lambda http: self._read(http, rest, advance))
         return found

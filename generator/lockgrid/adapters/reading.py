@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from lockgrid.adapters.contents import NoArchiveError, read_contents
-from lockgrid.adapters.http import Http, Sink
+from lockgrid.adapters.http import RETRIES, Http, Sink
 from lockgrid.adapters.remote import ACCEPTED, SIZE_LIMIT, ClosedError, RemoteFile
 from lockgrid.errors import ToolError
 from lockgrid.model.contents import Contents, Fault
@@ -77,7 +77,8 @@ async def _read_one(http: Http, pool: ThreadPoolExecutor, gate: asyncio.Semaphor
     async with gate:
         bridge = _Bridge(http)
         source = RemoteFile(file, bridge.ask)
-        seconds = http.patience(min(SIZE_LIMIT, file.size if file.size is not None else _UNSTATED))
+        # As long as fetching all of it may take: it bounds all requests together, and the unpacking.
+        seconds = RETRIES * http.patience(min(SIZE_LIMIT, file.size if file.size is not None else _UNSTATED))
         try:
             async with asyncio.timeout(seconds):
                 found = await asyncio.get_running_loop().run_in_executor(pool, read_remote, file, source)

@@ -1,7 +1,7 @@
 """A file on an index, read in parts by range requests; or whole, where it is small or the server knows no ranges.
 
 What has come stays in a temporary file, so that no byte is fetched twice and memory does not grow with the
-file. How much is fetched beyond what is asked for: a request costs as much time as some 64 KB, so that much is
+file. How much is fetched beyond what is asked for: a request costs as much time as some 100 kB, so that much is
 fetched at least; more while one part follows another, and in a file that took many requests already.
 """
 
@@ -22,10 +22,10 @@ from lockgrid.model.index import IndexFile
 _WHOLE_BYTES = 256 * 1024
 # The end of a wheel: its directory and, just before it, the .dist-info folder.
 _TAIL_BYTES = 64 * 1024
-_BLOCK_BYTES = 64 * 1024
+_BLOCK_BYTES = 96 * 1024
 _BLOCK_LIMIT = 4 * 1024**2
 # After so many requests for one file the smallest block doubles: so their number is bounded.
-_REQUESTS = 24
+_REQUESTS = 16
 # No wheel is longer. It bounds the temporary file where the index states no size.
 SIZE_LIMIT = 8 * 1024**3
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
@@ -131,7 +131,7 @@ class RemoteFile:
         self.size = file.size if file.size is not None else -1
         #: The whole file is here and has the hash that the index promised.
         self.verified = False
-        self.parts = Parts()
+        self.parts: Parts
         self._ask = ask
         self._closed = False
         self._last = -1  # where the last part that was fetched ended
@@ -139,12 +139,20 @@ class RemoteFile:
 
     def __enter__(self) -> RemoteFile:
         self._bounded()
-        if self.size < 0:
-            self._fetch(-_TAIL_BYTES, None)
-        elif self.size <= _WHOLE_BYTES:
-            self.fetch_whole()
-        else:
-            self._fetch(self.size - _TAIL_BYTES, self.size)
+        try:
+            self.parts = Parts()
+        except OSError as error:
+            raise self.broken_disk(error) from error
+        try:
+            if self.size < 0:
+                self._fetch(-_TAIL_BYTES, None)
+            elif self.size <= _WHOLE_BYTES:
+                self.fetch_whole()
+            else:
+                self._fetch(self.size - _TAIL_BYTES, self.size)
+        except BaseException:
+            self.parts.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -269,6 +277,7 @@ class Landing:
         """An answer begins, or begins anew. How many bytes it should have."""
         file = self._file
         self._start = self._length = 0
+        self._hash = sha256()
         self._whole = answer.status == 200
         if answer.status in (404, 410):
             raise file.lie(f"has no such file (status {answer.status})")
@@ -278,7 +287,6 @@ class Landing:
             self._start, end = self._part(answer.headers.get("content-range", ""))
             self._limit = end - self._start
             return self._limit
-        self._hash = sha256()
         file.parts.clear()
         self._limit = file.size if file.size >= 0 else SIZE_LIMIT
         stated = answer.headers.get("content-length", "")
@@ -306,8 +314,7 @@ class Landing:
         file.bytes_read += len(piece)
         if self._length + len(piece) > self._limit:
             raise file.lie(f"sends more than the {self._limit} bytes that there should be")
-        if self._whole:
-            self._hash.update(piece)
+        self._hash.update(piece)
         try:
             file.parts.write(piece, file.parts.place + self._length)
         except OSError as error:
@@ -319,9 +326,10 @@ class Landing:
         file = self._file
         if self._whole:
             file.agree(self._length)
-            file.check_hash(self._hash.hexdigest())
         elif self._length != self._limit:
             raise file.lie(f"sends {self._length} bytes where there should be {self._limit}")
+        if self._length == file.size:
+            file.check_hash(self._hash.hexdigest())
         file.arrived(self._start, self._length)
 
 

@@ -147,3 +147,29 @@ def test_a_transport_that_fails_is_a_tool_error(error: Exception, said: str, tri
 )
 def test_the_timeout_is_uvs(environ: dict[str, str], seconds: float) -> None:
     assert opened(UvConfig(indexes=(), network={}), environ).timeout == seconds
+
+
+def test_a_body_is_bounded() -> None:
+    async def run() -> Answer:
+        http = Http(UvConfig(indexes=(), network={}), {})
+
+        async def send(url: str, _headers: Mapping[str, str], sink: Sink, accept: Sequence[int]) -> Answer:
+            return told(answer(200, b"12345"), sink, accept)
+
+        http._send = send  # type: ignore[method-assign,assignment]
+        try:
+            assert (await http.get(URL, limit=5)).body == b"12345"
+            return await http.get(URL.replace("//", "//me:secret@"), limit=4)
+        finally:
+            await http.close()
+
+    with pytest.raises(ToolError, match="more than the 4 bytes") as caught:
+        asyncio.run(run())
+    assert (caught.value.where, bool(caught.value.next_step)) == (URL, True)
+
+
+def test_a_big_answer_may_take_longer() -> None:
+    http = opened(UvConfig(indexes=(), network={}), {"UV_HTTP_TIMEOUT": "10"})
+    assert http.patience(0) == 40
+    assert 40 < http.patience(10**6) < 50
+    assert http.patience(16 * 1024**2) == 120

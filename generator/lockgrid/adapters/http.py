@@ -43,7 +43,7 @@ class Http:
 
     def __init__(self, config: UvConfig, environ: Mapping[str, str]) -> None:
         self.timeout = _timeout(environ)
-        self._sources = config.indexes
+        self._sources = (*config.named.values(), *config.indexes)
         self._gate = asyncio.Semaphore(_CONNECTIONS)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=_certificates(config, environ)),

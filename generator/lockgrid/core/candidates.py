@@ -18,7 +18,8 @@ from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import DistMetadata, IndexFile, Page
+from lockgrid.model.index import DistMetadata, IndexFile, Page, split_key
+from lockgrid.model.spec import Environment
 from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 
 # Pythons that a wheel may name; used to tell people which ones a release covers.
@@ -46,7 +47,11 @@ _AFTER_WHEELS = 10**9
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of the index. ``pages`` by normalised name, ``metadata`` by the sha256 of the file."""
+    """What is known of the indexes. ``pages`` by key, ``metadata`` by the sha256 of the file.
+
+    The key of a page (``model.index.page_key``) is the normalised name alone unless ``[sources]`` names an
+    index: ``Environment.project`` and ``Pin.project`` tell it. Whatever is called ``name`` here is such a key.
+    """
 
     cutoff: datetime
     pages: dict[str, Page] = field(default_factory=dict)
@@ -77,6 +82,12 @@ class Facts:
     def file(self, name: str, version: str, filename: str) -> IndexFile | None:
         """The file of that name as the project's page lists it, None when it is not there."""
         return next((f for f in self.release(name, Version(version)) if f.filename == filename), None)
+
+
+def at_index(key: str) -> str:
+    """Which index was looked at, as the end of a sentence: empty unless ``[sources]`` names one."""
+    index = split_key(key)[1]
+    return f" (index {index})" if index else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +192,19 @@ def installable(
             if len(found) == enough:
                 break
     return found
+
+
+def absent_sources(environments: Iterable[Environment], facts: Facts) -> tuple[tuple[str, tuple[Target, ...]], ...]:
+    """The packages with a source, each with the targets for which that index has no file. Their pages must be known."""
+    found: dict[str, dict[Target, None]] = {}
+    for environment in environments:
+        for target in environment.targets:
+            for source in environment.sources:
+                if source.platform == target.platform.name:
+                    key, allowed = environment.project(source.name, target), source.name in environment.sdists
+                    if not installable(key, facts.versions(key), target, facts, sdist_allowed=allowed, enough=1):
+                        found.setdefault(source.name, {})[target] = None
+    return tuple((name, tuple(found[name])) for name in sorted(found))
 
 
 def serving_versions(name: str, target: Target, facts: Facts, *, sdist_allowed: bool) -> tuple[str, ...]:

@@ -42,6 +42,11 @@ def _environment(environment: Environment) -> dict[str, object]:
         "sdists": sorted(environment.sdists),
         "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
         "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
+        **(
+            {"sources": sorted(f"{s.name}@{s.platform}={s.index}" for s in environment.sources)}
+            if environment.sources
+            else {}
+        ),
         **({"accepts": sorted(a.name for a in environment.accepts)} if environment.accepts else {}),
     }
 

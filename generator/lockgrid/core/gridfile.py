@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import tomlkit
+from tomlkit.items import Array
 
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof
+from lockgrid.model.grid import Blocker, CellRecord, Grid, Proof, SourceRecord
 
 SCHEMA = 1
 _DIGEST = "# digest of the rest: "
@@ -33,6 +34,8 @@ def render_grid(grid: Grid) -> str:
     document.add("uv", tomlkit.item(grid.uv))
     if grid.apart:
         document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
+    if grid.sources:
+        document.add("sources", _sources(grid))
     document.add("environments", tomlkit.item(dict(grid.environments)))
     document.add("lockfiles", tomlkit.item(dict(grid.lockfiles)))
     cells = tomlkit.aot()
@@ -77,6 +80,26 @@ def cell_values(cell: CellRecord) -> dict[str, Any]:
     return {**values, "failed": cell.failed, "because": cell.because, "blockers": blockers}
 
 
+def source_values(record: SourceRecord) -> dict[str, Any]:
+    """What came from an index in the words of ``grid.toml``, for TOML and for JSON."""
+    return {
+        "environment": record.environment,
+        "package": record.package,
+        "index": record.index,
+        "platforms": list(record.platforms),
+        "files": dict(record.files),
+    }
+
+
+def _sources(grid: Grid) -> Array:
+    entries = tomlkit.array().multiline(True)
+    for record in grid.sources:
+        entry = tomlkit.inline_table()
+        entry.update(source_values(record))
+        entries.append(entry)
+    return entries
+
+
 def _cell(cell: CellRecord) -> dict[str, Any]:
     values = cell_values(cell)
     if "blockers" in values:
@@ -106,6 +129,7 @@ def parse_grid(text: str) -> Grid:
             cells=tuple(_record(cell) for cell in data["cells"]),
             uv=data.get("uv", ""),
             apart=tuple(data.get("apart", ())),
+            sources=tuple(_source(entry) for entry in data.get("sources", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error
@@ -132,6 +156,16 @@ def _record(cell: Mapping[str, Any]) -> CellRecord:
         failed=cell.get("failed", ""),
         because=cell.get("because", ""),
         blockers=tuple(_blocker(blocker) for blocker in cell.get("blockers", ())),
+    )
+
+
+def _source(table: Mapping[str, Any]) -> SourceRecord:
+    return SourceRecord(
+        environment=table["environment"],
+        package=table["package"],
+        index=table["index"],
+        platforms=tuple(table["platforms"]),
+        files=_pairs(table["files"]),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, page_key
 from lockgrid.model.spec import Cell
 from lockgrid.model.target import Target, python_key
 
@@ -26,11 +26,20 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """One ``name==version`` in a cell and the one file that this cell installs for it."""
+    """One ``name==version`` in a cell and the one file that this cell installs for it.
+
+    ``index`` is the name of the index that ``[sources]`` names for it, empty for uv's plain indexes.
+    """
 
     name: str
     version: str
     file: IndexFile
+    index: str = ""
+
+    @property
+    def project(self) -> str:
+        """The key of the page that lists the file."""
+        return page_key(self.name, self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +100,20 @@ class CellRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """Files of one package that an environment takes from one index by its name: file names with their sha256.
+
+    ``platforms`` are those with a proven cell that pins it.
+    """
+
+    environment: str
+    package: str
+    index: str
+    platforms: tuple[str, ...]
+    files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``)."""
 
@@ -101,6 +124,7 @@ class Grid:
     cells: tuple[CellRecord, ...]
     uv: str = ""
     apart: tuple[str, ...] = ()
+    sources: tuple[SourceRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

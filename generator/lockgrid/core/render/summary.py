@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
+from lockgrid.core.sources import source_lines
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
@@ -43,6 +44,7 @@ def _footer(grid: Grid) -> list[str]:
     lines = [f"{proven} of {len(grid.cells)} cells proven, as of {timestamp(grid.exclude_newer)}; packages per cell"]
     for sentence in grid.apart:
         lines.append(sentence)
+    lines += source_lines(grid.sources)
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
@@ -75,6 +77,7 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
         if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
     lines += grid.apart
+    lines += source_lines(grid.sources)
     lines += changes
     if not written and not removed:
         lines.append("nothing changed")

@@ -99,7 +99,9 @@ def again(project: Project, cpu: LocalIndex) -> None:
     assert project.snapshot(".") == before
 
 
-def test_a_package_that_others_ask_for_comes_from_its_index_and_nothing_else_does(begin: Begin, cpu: LocalIndex) -> None:
+def test_a_package_that_others_ask_for_comes_from_its_index_and_nothing_else_does(
+    begin: Begin, cpu: LocalIndex
+) -> None:
     project = begin(APP)
     lock(project, cpu).expect(0)
     for cell in (LINUX, WINDOWS):
@@ -107,7 +109,9 @@ def test_a_package_that_others_ask_for_comes_from_its_index_and_nothing_else_doe
     again(project, cpu)
 
 
-def test_an_index_of_the_project_serves_as_one_of_uv_does_and_uv_has_the_last_word(begin: Begin, cpu: LocalIndex) -> None:
+def test_an_index_of_the_project_serves_as_one_of_uv_does_and_uv_has_the_last_word(
+    begin: Begin, cpu: LocalIndex
+) -> None:
     project = begin(APP)
     path = project.folder / "envs/targets.toml"
     path.write_text(path.read_text() + f'[indexes]\ncpu = "{cpu.url}"\n')
@@ -148,7 +152,9 @@ def test_one_platform_from_another_index_than_the_others_in_one_version(begin: B
 
 
 def test_environments_with_other_sources_are_locked_apart_and_that_is_said(begin: Begin, cpu: LocalIndex) -> None:
-    project = begin(APP + '[envs.plain]\nrequires = ["lib"]\n[envs.same]\nrequires = ["dep"]\nsources = { torch = "cpu" }\n')
+    project = begin(
+        APP + '[envs.plain]\nrequires = ["lib"]\n[envs.same]\nrequires = ["dep"]\nsources = { torch = "cpu" }\n'
+    )
     result = lock(project, cpu).expect(0)
     said = "app and plain are locked apart: their [sources] differ over torch on linux-x86_64, torch on windows-x86_64"
     assert said in result.out
@@ -167,7 +173,9 @@ def test_a_direct_requirement_without_the_local_part(begin: Begin, cpu: LocalInd
 
 def test_a_local_version_on_the_platforms_that_have_one(begin: Begin, cpu: LocalIndex) -> None:
     """As an index of CPU builds is: ``2.13.0+cpu`` for Linux and Windows, ``2.13.0`` for macOS."""
-    packages = CONTENT.replace('version = "2.0+cpu"', 'version = "2.0+cpu"\nwheels = ["py3-none-manylinux_2_28_x86_64"]')
+    packages = CONTENT.replace(
+        'version = "2.0+cpu"', 'version = "2.0+cpu"\nwheels = ["py3-none-manylinux_2_28_x86_64"]'
+    )
     project = begin(APP.replace('["lib"]', '["lib", "torch==2.0"]'), packages)
     cpu.add(wheel("torch", "2.0", tags=("py3-none-win_amd64",), requires=["dep"]))
     lock(project, cpu).expect(0)
@@ -227,8 +235,130 @@ def test_a_package_that_its_index_lacks(begin: Begin, cpu: LocalIndex) -> None:
 
 
 def test_a_package_that_others_ask_for_and_its_index_lacks(begin: Begin, cpu: LocalIndex) -> None:
+    """Never taken from the index that has it, though uv would."""
     project = begin(APP.replace("torch =", "dep =") + '[envs.more]\nrequires = ["dep"]\n')
     cpu.remove("dep-9.0-py3-none-any.whl")
-    said = lock(project, cpu).expect(3).err
-    assert "index cpu" in said
+    said = " ".join(lock(project, cpu).expect(3).err.split())
+    assert "depend on dep from the index cpu, which has no file of it that fits" in said
+    assert "0.dev0" not in said
     assert project.snapshot() == {}
+
+
+def test_a_cell_that_its_index_does_not_serve_says_which_one_was_asked(begin: Begin, cpu: LocalIndex) -> None:
+    packages = CONTENT.replace('version = "2.0+cpu"', 'version = "2.0+cpu"\nwheels = ["py3-none-win_amd64"]')
+    project = begin(APP.replace('["lib"]', '["lib==1.0"]'), packages)
+    lock(project, cpu).expect(0)
+    cell = Locks(project).cells[LINUX]
+    assert (cell["status"], cell["failed"]) == ("unsupported", "tags")
+    wanted = "has wheels for windows-x86_64, windows-arm64 only and no sdist (index cpu)"
+    assert wanted.replace(", windows-arm64", "") in cell["because"]
+    assert "(index cpu)" in project.run("explain", "app").expect(0).out
+    again(project, cpu)
+
+
+def test_a_cell_that_does_not_need_what_its_index_lacks_is_proven(begin: Begin, cpu: LocalIndex) -> None:
+    packages = CONTENT.replace('["torch>=1"]', """["torch>=1 ; sys_platform == 'win32'"]""")
+    packages = packages.replace('version = "2.0+cpu"', 'version = "2.0+cpu"\nwheels = ["py3-none-win_amd64"]')
+    project = begin(APP, packages)
+    lock(project, cpu).expect(0)
+    assert Locks(project).versions(*LINUX) == {"lib": "1.0"}
+    assert Locks(project).versions(*WINDOWS)["torch"] == "2.0+cpu"
+    again(project, cpu)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_an_index_that_fails_is_not_one_that_lacks_the_package(begin: Begin, cpu: LocalIndex, warm: bool) -> None:
+    project = begin(APP)
+    if warm:
+        lock(project, cpu).expect(0)
+        project.store, project.cache = project.home / "s", project.home / "c"
+    before = project.snapshot()
+    cpu.fault("torch", status=503)
+    said = lock(project, cpu).expect(4).err
+    assert "503" in said
+    cpu.stop()
+    assert "cannot be reached" in lock(project, cpu).expect(4).err
+    assert project.snapshot() == before
+
+
+@pytest.mark.parametrize("how", ["url", "variables", "file"])
+def test_credentials_of_the_second_index_reach_it_and_nothing_else(begin: Begin, how: str) -> None:
+    with LocalIndex(credentials=("me", "s3cr3t/&")) as private:
+        project = begin(APP)
+        scenario.parse(CONTENT).populate(private, "cpu")
+        env: dict[str, str | None] = {"UV_INDEX": f"cpu={private.url_with_credentials}"}
+        if how == "variables":
+            env = {"UV_INDEX": f"cpu={private.url}", "UV_INDEX_CPU_USERNAME": "me", "UV_INDEX_CPU_PASSWORD": "s3cr3t/&"}
+        elif how == "file":
+            (project.folder / "uv.toml").write_text(
+                f'[[index]]\nname = "cpu"\nurl = "{private.url_with_credentials}"\n'
+            )
+            env = {"UV_INDEX": None}
+        result = lock(project, private, **env).expect(0)
+        assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+        written = {p: data for p, data in project.snapshot(".").items() if p != "uv.toml"}
+        wrong = {key: (value or "").replace("s3cr3t", "wr0ng") or None for key, value in env.items()}
+        if how != "file":
+            project.store, project.cache = project.home / "s", project.home / "c"
+            refused = lock(project, private, **wrong).expect(4)
+            assert "401" in refused.err
+            assert "wr0ng" not in refused.out + refused.err
+    said = result.out + result.err
+    for secret in ("s3cr3t", "s3cr3t/&", "s3cr3t%2F%26"):
+        assert secret not in said
+        assert not [path for path, data in written.items() if secret.encode() in data]
+        caches = [p for folder in (project.store, project.cache) for p in folder.rglob("*") if p.is_file()]
+        assert not [path for path in caches if secret.encode() in path.read_bytes()]
+
+
+def test_an_index_that_nobody_knows(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP.replace('"cpu"', '"gpu"'))
+    said = lock(project, cpu, UV_INDEX=f"cpu={cpu.url} gpus={cpu.url}").expect(2).err
+    assert "envs/app.toml: sources.torch: neither uv's configuration nor [indexes] in envs/targets.toml" in said
+    assert "did you mean 'gpus'?" in said
+    assert cpu.url not in said
+
+
+def test_the_default_index_is_no_source(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP)
+    for env in ({"UV_DEFAULT_INDEX": f"cpu={cpu.url}"}, {"UV_DEFAULT_INDEX": cpu.url, "UV_INDEX": f"cpu={cpu.url}/"}):
+        said = lock(project, cpu, **{"UV_INDEX": None, **env}).expect(2).err
+        assert "envs/app.toml: sources.torch: 'cpu' is the default index" in said
+
+
+def test_a_source_that_nothing_needs_is_said(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP.replace("torch =", 'troch = "cpu"\ntorch ='))
+    for _ in range(2):
+        said = lock(project, cpu).expect(0).err
+        wanted = "envs/app.toml: sources.troch: no cell pins troch, so its source does nothing; did you mean 'torch'?"
+        assert wanted in said
+    assert [entry["package"] for entry in Locks(project).grid["sources"]] == ["torch"]
+
+
+@pytest.mark.parametrize("new_input", [False, True])
+def test_bytes_that_changed_under_a_name_stop_the_run(begin: Begin, cpu: LocalIndex, new_input: bool) -> None:
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    old = Locks(project)["app/linux-x86_64"].hashes("torch").pop()
+    path = project.folder / "envs/app.toml"
+    if new_input:
+        path.write_text(path.read_text().replace('["lib"]', '["lib", "dep>0"]'))
+    before = project.snapshot(".")
+    new = wheel("torch", "2.0+cpu", requires=["dep"], files={"torch.py": "evil = True"})
+    cpu.add(new)
+    project.store, project.cache = project.home / "s", project.home / "c"
+    said = lock(project, cpu).expect(4).err
+    for text in (new.filename, old, new.sha256, "the index cpu serves other bytes", "-P torch"):
+        assert text in said
+    assert project.snapshot(".") == before
+    lock(project, cpu, "-P", "torch").expect(0)
+    assert Locks(project)["app/linux-x86_64"].hashes("torch") == {new.sha256}
+
+
+def test_another_file_under_the_name_of_a_plain_index_is_said(begin: Begin, cpu: LocalIndex, index: LocalIndex) -> None:
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    index.add(wheel("dep", "1.0", files={"dep.py": "evil = True"}))
+    project.store, project.cache = project.home / "s", project.home / "c"
+    said = lock(project, cpu).expect(0).err
+    assert "dep==1.0: the index no longer has a file that locks/app/linux-x86_64.txt pins, and dep-1.0" in said

@@ -22,6 +22,7 @@ from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
 from lockgrid.core.resolution import (
     Preference,
     Request,
+    name_indexes,
     preferences_lock,
     project_toml,
     resolver_settings,
@@ -100,7 +101,10 @@ class Resolver:
         named = [(name, e.projects(name)) for e in request.environments for name in e.sdists]
         sdists = sorted({name for name, projects in named if any(map(facts.offers_sdist, projects))})
         project = project_toml(request, self.uv.index_tables)
-        return self.uv.lock(project, resolver_settings(request, sdists), kept)
+        outcome = self.uv.lock(project, resolver_settings(request, sdists), kept)
+        if isinstance(outcome, NoSolution) and request.absent:
+            return replace(outcome, explanation=name_indexes(outcome.explanation, request))
+        return outcome
 
     def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
         return Request(

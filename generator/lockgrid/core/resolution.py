@@ -6,6 +6,7 @@ a cell that cannot be installed never bends the pins of the cells that can.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -181,6 +182,15 @@ def _absences(request: Request, sourced: _Sourced) -> list[str]:
             marker = targets_marker(wanted, everything)
             lines.append(f"{name}{_NOTHING}" + (f" ; {marker}" if marker else ""))
     return lines
+
+
+def name_indexes(explanation: str, request: Request) -> str:
+    """What uv says of a request without a solution, with the index in place of the constraint of ``_absences``."""
+    for name, by_index in _sourced(request).items():
+        wanted = re.compile(rf"\b{re.escape(name)}{re.escape(_NOTHING)}(, which does not allow any versions)?")
+        indexes = " or ".join(by_index)
+        explanation = wanted.sub(f"{name} from the index {indexes}, which has no file of it that fits", explanation)
+    return explanation
 
 
 def _anchor(request: Request, sourced: _Sourced) -> dict[str, list[str]]:

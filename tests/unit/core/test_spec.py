@@ -139,7 +139,12 @@ def test_an_environment_that_requires_nothing_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "key", "what", "hint"),
     [
-        ('"torch@linux-x86" = "x"', "torch@linux-x86", "'linux-x86' is not in envs/targets.toml", "did you mean 'linux-x86_64'?"),
+        (
+            '"torch@linux-x86" = "x"',
+            "torch@linux-x86",
+            "'linux-x86' is not in envs/targets.toml",
+            "did you mean 'linux-x86_64'?",
+        ),
         ('"-" = "x"', "-", "'-' is no name of a package", "use letters, digits, - _ ."),
         ('torch = ""', "torch", "'' is no name of an index", "use letters, digits, - _ ."),
         ('torch = "a b"', "torch", "'a b' is no name of an index", "use letters, digits, - _ ."),
@@ -169,7 +174,9 @@ def test_the_nearest_source_wins_and_one_for_a_platform_beats_one_for_all() -> N
 
 
 def test_an_index_has_a_name_and_a_url() -> None:
-    spec = parse_spec({TARGETS_FILE: TARGETS + '[indexes]\nx = "https://index.example/simple/"\n', "envs/app.toml": APP})
+    spec = parse_spec(
+        {TARGETS_FILE: TARGETS + '[indexes]\nx = "https://index.example/simple/"\n', "envs/app.toml": APP}
+    )
     assert spec.indexes == (("x", "https://index.example/simple"),)
 
 

@@ -1,8 +1,7 @@
-"""``[sources]``: a package comes from the index that is named for it and no other, and nothing else comes from there."""
+"""``[sources]``: a package comes from the index that is named for it, and nothing else comes from there."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -313,7 +312,7 @@ def test_credentials_of_the_second_index_reach_it_and_nothing_else(begin: Begin,
 
 def test_an_index_that_nobody_knows(begin: Begin, cpu: LocalIndex) -> None:
     project = begin(APP.replace('"cpu"', '"gpu"'))
-    said = lock(project, cpu, UV_INDEX=f"cpu={cpu.url} gpus={cpu.url}").expect(2).err
+    said = lock(project, cpu, UV_INDEX=f"cpu={cpu.url} gpus={cpu.url}s").expect(2).err
     assert "envs/app.toml: sources.torch: neither uv's configuration nor [indexes] in envs/targets.toml" in said
     assert "did you mean 'gpus'?" in said
     assert cpu.url not in said
@@ -362,3 +361,72 @@ def test_another_file_under_the_name_of_a_plain_index_is_said(begin: Begin, cpu:
     project.store, project.cache = project.home / "s", project.home / "c"
     said = lock(project, cpu).expect(0).err
     assert "dep==1.0: the index no longer has a file that locks/app/linux-x86_64.txt pins, and dep-1.0" in said
+
+
+@pytest.mark.parametrize("where", ["indexes", "uv"])
+def test_an_index_without_dates_serves_where_it_is_declared_so(begin: Begin, cpu: LocalIndex, where: str) -> None:
+    """As the index of PyTorch's CPU builds: pages in HTML, without upload times and sizes."""
+    cpu.html_only, cpu.relative_urls = True, True
+    project = begin(APP)
+    said = lock(project, cpu).expect(3).err
+    assert "has no upload time on the index, so it cannot be held to the cut-off unless [indexes]" in " ".join(
+        said.split()
+    )
+    path = project.folder / "envs/targets.toml"
+    url = f'url = "{cpu.url}", ' if where == "indexes" else ""
+    path.write_text(f"{path.read_text()}\n[indexes]\ncpu = {{ {url}dateless = true }}\n")
+    env: dict[str, str | None] = {"UV_INDEX": None} if where == "indexes" else {}
+    lock(project, cpu, **env).expect(0)
+    assert Locks(project).versions(*LINUX) == {"lib": "1.0", "torch": "2.0+cpu", "dep": "1.0"}
+    assert Locks(project).grid["sources"][0]["dateless"] is True
+    if where == "uv":
+        again(project, cpu)
+    cpu.add(wheel("torch", "2.1+cpu", requires=["dep"]))
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text().replace('["lib"]', '["lib", "dep>0"]'))
+    project.store, project.cache = project.home / "s", project.home / "c"
+    lock(project, cpu, **env).expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+
+
+def test_an_index_in_html_may_tell_dates(begin: Begin, cpu: LocalIndex) -> None:
+    cpu.html_only, cpu.html_upload_time = True, True
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+    again(project, cpu)
+
+
+def test_an_override_and_a_hold_of_a_package_with_a_source(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP + '[envs.app.overrides]\ntorch = { version = "==2.0", why = "tried" }\n')
+    cpu.add(wheel("torch", "2.1+cpu", requires=["dep"]))
+    lock(project, cpu).expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+    again(project, cpu)
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text().replace("overrides", "hold").replace("==2.0", "<2.1").replace("tried", "broke"))
+    lock(project, cpu, "--upgrade").expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+
+
+def test_a_local_version_that_does_not_serve_gives_way(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP)
+    cpu.add(wheel("torch", "2.1+cpu", tags=("py3-none-manylinux_2_38_x86_64", "py3-none-win_amd64"), requires=["dep"]))
+    lock(project, cpu).expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+    assert Locks(project).versions(*WINDOWS)["torch"] in ("2.0+cpu", "2.1+cpu")
+    again(project, cpu)
+
+
+def test_a_source_that_changes_moves_the_pins_and_nobody_is_accused(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP.replace("[envs.app.sources]", "").replace('torch = "cpu"', ""))
+    cpu.add(wheel("torch", "3.0", requires=["dep"], files={"torch.py": "cpu = True"}))
+    lock(project, cpu).expect(0)
+    before = Locks(project)["app/linux-x86_64"].hashes("torch")
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text() + '[sources]\ntorch = "cpu"\n')
+    project.run("check").expect(1)
+    result = lock(project, cpu).expect(0)
+    assert "takes its place" not in result.err
+    assert Locks(project).versions(*LINUX)["torch"] == "3.0"
+    assert Locks(project)["app/linux-x86_64"].hashes("torch") != before

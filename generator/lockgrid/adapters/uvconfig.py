@@ -118,7 +118,11 @@ def read_config(
     more = [_with_credentials(index, environ) for index in more]
     named = _named_indexes([*indexes, *more], set(sources))
     reserved = {index.url for index in named.values()}
-    rest = [i for i in indexes if i.name not in named and (i.explicit or strip_credentials(i.url) not in reserved)]
+    rest = [
+        i
+        for i in indexes
+        if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
+    ]
     return UvConfig(
         indexes=_ordered(rest),
         network=network,
@@ -130,12 +134,12 @@ def read_config(
 def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str, IndexSource]:
     """The indexes of these names, the first of each, without credentials in the URL; also whether it is the default."""
     indexes = list(indexes)
-    defaults = [strip_credentials(index.url) for index in indexes if index.default][:1]
+    defaults = [_as_uv_says(strip_credentials(index.url)) for index in indexes if index.default][:1]
     named: dict[str, IndexSource] = {}
     for index in indexes:
         if index.name not in names or index.name in named:
             continue
-        url, parts = strip_credentials(index.url), urlsplit(index.url)
+        url, parts = _as_uv_says(strip_credentials(index.url)), urlsplit(index.url)
         own = not (index.username or index.password)
         named[index.name] = replace(
             index,
@@ -146,6 +150,25 @@ def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str,
             password=unquote(parts.password or "") if own else index.password,
         )
     return named
+
+
+def _as_uv_says(url: str) -> str:
+    """The URL in normal form (WHATWG): uv's answers are compared with it."""
+    parts = urlsplit(url)
+    default = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    host = parts.netloc.lower().removesuffix(default) if default else parts.netloc
+    return urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
+
+
+def index_faults(config: UvConfig) -> dict[str, str]:
+    """For each index that ``[sources]`` names what makes it useless as one, as the end of a sentence, or nothing."""
+    faults = {}
+    for name, source in config.named.items():
+        twins = sorted(n for n, other in config.named.items() if other.url == source.url and n != name)
+        faults[name] = f"has the URL of {twins[0]!r}: give both one name" if twins else ""
+        if source.default:
+            faults[name] = "is the default index, from which everything comes that has no source"
+    return faults
 
 
 def index_variables(name: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import Uv, find_uv
-from lockgrid.adapters.uvconfig import UvConfig, read_config
+from lockgrid.adapters.uvconfig import UvConfig, index_faults, read_config
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
@@ -131,7 +131,8 @@ class _Run:
             config = self._config()
             uv = stack.enter_context(Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now))
             index = stack.enter_context(Index(uv.config, cache, self.context.environ, self.context.clock))
-            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes())
+            dateless = frozenset(s.index for e in self.spec.environments for s in e.sources if s.dateless)
+            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes(), dateless=dateless)
             learner = Learner(index=index, facts=facts, progress=self.context.progress, cache=cache, now=self.now)
             upgrade = None if self.options.upgrade_all else self.options.upgrade
             digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
@@ -139,8 +140,9 @@ class _Run:
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             cells, blockers = self._solve(resolver)
+            records = self.old.grid.sources if self.old.grid else ()
             if not self.options.upgrade_all:
-                for sentence in replaced_files(cells, self.old.locks, facts, self.options.upgrade):
+                for sentence in replaced_files(cells, self.old.locks, records, facts, self.options.upgrade):
                     self.context.progress.note(sentence)
             build = self._build(resolver, cells)
             result, texts = self._finish(cells, blockers, build, uv.version, resolver.apart)
@@ -152,9 +154,8 @@ class _Run:
         names = {source.index for environment in self.spec.environments for source in environment.sources}
         config = read_config(self.context.store.root, self.context.environ, names, self.spec.indexes)
         involved = [environment for group in self._groups() for environment in group]
-        named = {name: source.default for name, source in config.named.items()}
-        known = {*named, *dict(self.spec.indexes), *(index.name for index in config.indexes if index.name)}
-        if problems := source_problems(involved, named, known):
+        known = {*config.named, *dict(self.spec.indexes), *(index.name for index in config.indexes if index.name)}
+        if problems := source_problems(involved, index_faults(config), known):
             raise InputError(problems)
         return config
 
@@ -290,7 +291,7 @@ class _Run:
         """What came from which index; raises ``HashMismatchError`` where an index changed what it serves."""
         names = {e.name for e in self.wanted}
         old = self.old.grid.sources if self.old.grid else ()
-        new = source_records(cell for cell in cells.values() if cell.environment in names)
+        new = source_records(self.wanted, cells)
         check_bytes(new, old, None if self.options.upgrade_all else self.options.upgrade)
         for sentence in stale_sources(self.wanted, cells):
             self.context.progress.note(sentence)

@@ -88,6 +88,7 @@ def source_values(record: SourceRecord) -> dict[str, Any]:
         "index": record.index,
         "platforms": list(record.platforms),
         "files": dict(record.files),
+        **({"dateless": True} if record.dateless else {}),
     }
 
 
@@ -166,6 +167,7 @@ def _source(table: Mapping[str, Any]) -> SourceRecord:
         index=table["index"],
         platforms=tuple(table["platforms"]),
         files=_pairs(table["files"]),
+        dateless=table.get("dateless", False),
     )
 
 

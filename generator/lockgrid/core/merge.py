@@ -28,7 +28,8 @@ INDEX = re.compile(r"[A-Za-z0-9._-]+")
 class Merger:
     """Merges environment files with their bases, collecting problems as it goes.
 
-    ``platforms`` is None when ``targets.toml`` itself is broken: then what refers to it is not judged.
+    ``platforms`` is None when ``targets.toml`` itself is broken: then what refers to it is not judged. ``dateless``
+    are indexes of which it says so.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class Merger:
         broken: set[str],
         platforms: tuple[Platform, ...] | None,
         pythons: tuple[str, ...],
+        dateless: frozenset[str] = frozenset(),
     ) -> None:
         self.parsed = parsed
         self.broken = broken
         self.platforms = platforms
         self.pythons = pythons
+        self.dateless = dateless
         self.problems: list[Problem] = []
 
     def environments(self) -> tuple[Environment, ...]:
@@ -246,6 +249,11 @@ class Merger:
             name = canonicalize_name(package)
             for platform in [only] if at else [p.name for p in self.platforms or ()]:
                 found[name, platform] = Source(
-                    name=name, platform=platform, index=sources[key], file=file, key=f"sources.{key}"
+                    name=name,
+                    platform=platform,
+                    index=sources[key],
+                    file=file,
+                    key=f"sources.{key}",
+                    dateless=sources[key] in self.dateless,
                 )
         return found

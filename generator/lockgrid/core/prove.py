@@ -97,7 +97,7 @@ def prove_index(pins: Sequence[Pin], facts: Facts) -> tuple[list[Blocker], list[
                     where=pin.file.filename,
                     next_step="find out which is right; if uv's cache is old, run `uv cache clean " + pin.name + "`",
                 )
-            elif refused := index_refusal(listed, facts):
+            elif refused := index_refusal(listed, facts, pin.project):
                 reason = refused.reason
         if reason:
             blockers.append(

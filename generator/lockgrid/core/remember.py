@@ -17,7 +17,7 @@ import packaging
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_environment
 from lockgrid.model.grid import Blocker, Blockers, Pin, Proof, ProvenCell
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, split_key
 from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
@@ -58,7 +58,7 @@ def _digest(kind: str, value: object) -> str:
 def _guard(names: Iterable[str], facts: Facts) -> list[Any] | None:
     """The pages by digest and the newest file on them; None where that does not say all that matters."""
     pages = {name: facts.pages[name] for name in names}
-    times = [page.newest for page in pages.values()]
+    times = [page.newest for name, page in pages.items() if split_key(name)[1] not in facts.dateless]
     newest = max((time for time in times if time is not None), default=None)
     if newest is None or None in times or newest > facts.cutoff or any(page.missing for page in pages.values()):
         return None

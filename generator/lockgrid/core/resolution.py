@@ -274,11 +274,13 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
+    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
+        **({"exclude-newer-package": undated} if undated else {}),
     }
 
 

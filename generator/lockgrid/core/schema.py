@@ -26,6 +26,14 @@ class PlatformEntry:
     macos: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """An entry of ``[indexes]``: a URL, or a table with it or without."""
+
+    url: str | None = None
+    dateless: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsFile:
     """``envs/targets.toml``."""
@@ -33,7 +41,7 @@ class TargetsFile:
     cooldown: str | None
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
-    indexes: dict[str, str]
+    indexes: dict[str, IndexEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ def _targets(table: _Table) -> TargetsFile:
         cooldown=table.optional("cooldown", _string),
         pythons=table.required("pythons", _strings, []),
         platforms=table.tables("platforms", _platform, required=True),
-        indexes=table.optional("indexes", _urls) or {},
+        indexes=table.optional("indexes", _indexes) or {},
     )
 
 
@@ -296,8 +304,22 @@ def _index_names(value: Any) -> dict[str, str]:
     return _texts(value, "must be the name of an index", 'write torch = "pytorch-cpu", and names with a dot in quotes')
 
 
-def _urls(value: Any) -> dict[str, str]:
-    return _texts(value, "must be a URL", 'write pytorch-cpu = "https://index.example/simple"')
+def _indexes(value: Any) -> dict[str, IndexEntry]:
+    hint = 'write pytorch-cpu = "https://index.example/simple" or pytorch-cpu = { url = "...", dateless = true }'
+    if not isinstance(value, dict):
+        raise _Wrong("must be a table", hint)
+
+    def read(entry: Any) -> IndexEntry:
+        if isinstance(entry, str):
+            return IndexEntry(url=entry)
+        known = ("url", "dateless")
+        if not isinstance(entry, dict) or not all(key in known for key in entry):
+            raise _Wrong("must be a URL, or a table of url and dateless", hint)
+        url = entry.get("url")
+        return IndexEntry(url=None if url is None else _string(url), dateless=_boolean(entry.get("dateless", False)))
+
+    found = _each({f".{name}": entry for name, entry in value.items()}, read)
+    return {name.removeprefix("."): entry for name, entry in found.items()}
 
 
 def _texts(value: Any, what: str, hint: str = "") -> dict[str, str]:

@@ -14,9 +14,9 @@ from lockgrid.model.spec import Cell, Environment, Source
 
 
 def source_problems(
-    environments: Iterable[Environment], named: Mapping[str, bool], known: Collection[str]
+    environments: Iterable[Environment], named: Mapping[str, str], known: Collection[str]
 ) -> list[Problem]:
-    """Sources whose index cannot serve: ``named`` are those that have a URL, and whether it is the default index.
+    """Sources whose index cannot serve: ``named`` are those that have a URL, and what is wrong with each, or nothing.
 
     ``known`` are the names of all indexes, for a hint.
     """
@@ -27,8 +27,7 @@ def source_problems(
             what = f"neither uv's configuration nor [indexes] in envs/targets.toml has an index {source.index!r}"
             hint = f"{nearest(source.index, known)}; define it in uv.toml or in [indexes]"
         elif named[source.index]:
-            what = f"{source.index!r} is the default index, from which everything comes that has no source"
-            hint = "name another one, or set UV_DEFAULT_INDEX"
+            what, hint = f"{source.index!r} {named[source.index]}", "see uv's index settings"
         if what:
             problems.append(Problem(file=source.file, key=source.key, what=what, hint=hint))
     return problems
@@ -57,11 +56,13 @@ def stale_sources(environments: Iterable[Environment], cells: Mapping[Cell, Prov
     return said
 
 
-def source_records(cells: Iterable[ProvenCell]) -> list[SourceRecord]:
+def source_records(environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell]) -> list[SourceRecord]:
     """What came from an index that ``[sources]`` names, sorted by environment, package and index."""
+    spec = {environment.name: environment for environment in environments}
+    dateless = {source.index for e in spec.values() for source in e.sources if source.dateless}
     files: dict[tuple[str, str, str], dict[str, str]] = {}
     platforms: dict[tuple[str, str, str], set[str]] = {}
-    for cell in cells:
+    for cell in (c for c in cells.values() if c.environment in spec):
         for pin in cell.pins:
             if pin.index:
                 key = cell.environment, pin.name, pin.index
@@ -74,6 +75,7 @@ def source_records(cells: Iterable[ProvenCell]) -> list[SourceRecord]:
             index=index,
             platforms=tuple(sorted(platforms[environment, package, index])),
             files=tuple(sorted(found.items())),
+            dateless=index in dateless,
         )
         for (environment, package, index), found in sorted(files.items())
     ]
@@ -100,17 +102,24 @@ def check_bytes(new: Iterable[SourceRecord], old: Iterable[SourceRecord], upgrad
 
 
 def replaced_files(
-    cells: Mapping[Cell, ProvenCell], old: OldLocks, facts: Facts, upgrade: Collection[str]
+    cells: Mapping[Cell, ProvenCell],
+    old: OldLocks,
+    records: Iterable[SourceRecord],
+    facts: Facts,
+    upgrade: Collection[str],
 ) -> list[str]:
     """A sentence for each pin that keeps its version though the index has none of its locked files any more.
 
-    A lockfile does not hold the names of files, so whether one was replaced or taken away is not known.
+    A lockfile does not hold the names of files, so whether one was replaced or taken away is not known. ``records``
+    are of the old lock: only what still comes from the same index is looked at.
     """
+    was = {(r.environment, r.package, platform): r.index for r in records for platform in r.platforms}
     said: dict[str, None] = {}
     for (environment, target), cell in cells.items():
         lockfile = old.get((environment, target.platform.name))
         for pin in cell.pins if lockfile else ():
-            for locked in lockfile.named(pin.name) if lockfile and pin.name not in upgrade else ():
+            same_index = pin.index == was.get((environment, pin.name, target.platform.name), "")
+            for locked in lockfile.named(pin.name) if lockfile and same_index and pin.name not in upgrade else ():
                 same = locked.version == pin.version and target.python in locked.pythons
                 if not same or pin.file.sha256 in locked.hashes:
                     continue

@@ -103,7 +103,7 @@ class CellRecord:
 class SourceRecord:
     """Files of one package that an environment takes from one index by its name: file names with their sha256.
 
-    ``platforms`` are those with a proven cell that pins it.
+    ``platforms`` are those with a proven cell that pins it. ``dateless``: the index is said to tell no upload times.
     """
 
     environment: str
@@ -111,6 +111,7 @@ class SourceRecord:
     index: str
     platforms: tuple[str, ...]
     files: tuple[tuple[str, str], ...]
+    dateless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,13 +54,17 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """On one platform a package comes from the index of this name and no other; ``file`` and ``key`` state it."""
+    """On one platform a package comes from the index of this name and no other; ``file`` and ``key`` state it.
+
+    ``dateless``: that index tells no upload times, so its files cannot be held to the cut-off.
+    """
 
     name: NormalizedName
     platform: str
     index: str
     file: str
     key: str
+    dateless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

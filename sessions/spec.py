@@ -37,6 +37,11 @@ def read_platform(root: Path, platform: str) -> dict[str, Any]:
     return dict(_typed(platforms, platform, dict, "envs/targets.toml"))
 
 
+def read_indexes(root: Path) -> dict[str, str]:
+    """``[indexes]`` in ``envs/targets.toml``: URLs by name."""
+    return dict(_typed(_table(root / "envs" / "targets.toml"), "indexes", dict, "envs/targets.toml"))
+
+
 def _merge(root: Path, environment: str, spec: Spec, seen: tuple[str, ...]) -> None:
     if environment in seen:
         raise Failure("grid", f"envs/{environment}.toml extends itself")

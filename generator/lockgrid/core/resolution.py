@@ -6,6 +6,7 @@ a cell that cannot be installed never bends the pins of the cells that can.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ PROJECT = "lockgrid-resolution"
 # uv wants a lower bound that its own interpreter meets; lockgrid runs on this Python or newer. Which
 # Pythons are really meant stands in `environments`, so the bound does not show in the result.
 _OLDEST_HOST = (3, 11)
+# No version is older than this one.
+_NOTHING = "<0.dev0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,7 @@ class Preference:
     name: str
     version: str
     targets: tuple[Target, ...]
+    index: str = ""  # its name, where [sources] names one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,8 @@ class Request:
     ``split`` makes uv look at each Python by itself from the start. By itself it forks only where a
     requirement or a Requires-Python makes it, and then may find no version that serves a run of Pythons
     though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
-    ``spared`` the targets on which nothing asks for an overridden package.
+    ``spared`` the targets on which nothing asks for an overridden package. ``absent`` are the targets for which
+    the index that ``[sources]`` names for a package has no file of it. The environments agree on their sources.
     """
 
     environments: tuple[Environment, ...]
@@ -59,6 +64,7 @@ class Request:
     split: bool = False
     override_extras: tuple[tuple[str, tuple[str, ...]], ...] = ()
     spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
+    absent: tuple[tuple[str, tuple[Target, ...]], ...] = ()
 
     @property
     def all_domain(self) -> Domain:
@@ -112,11 +118,11 @@ class Request:
         return tuple(sorted(union, key=lambda t: t.sort_key))
 
 
-def project_toml(request: Request) -> str:
-    """The ``pyproject.toml`` to lock."""
+def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ()) -> str:
+    """The ``pyproject.toml`` to lock. ``indexes`` are the tables of those that ``[sources]`` may name."""
     everything = request.all_targets
     lower = min([_OLDEST_HOST, *(python_key(t.python) for t in everything)])
-    extras = {
+    extras: dict[str, list[str]] = {
         environment.extra: _requirements(environment, request.targets(environment.name), everything)
         for environment in request.environments
     }
@@ -125,6 +131,9 @@ def project_toml(request: Request) -> str:
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
         constraints.append(f"{exclusion.name}!={exclusion.version}" + (f" ; {marker}" if marker else ""))
+    sourced = _sourced(request)
+    extras |= _anchor(request, sourced)
+    constraints += _absences(request, sourced)
     document = {
         "project": {
             "name": PROJECT,
@@ -138,10 +147,86 @@ def project_toml(request: Request) -> str:
                 "environments": [m for row in _rows(request) for m in platform_markers(row)],
                 "override-dependencies": [overrides[name] for name in sorted(overrides)],
                 "constraint-dependencies": sorted(set(constraints)),
+                **(_source_settings(request, sourced, indexes) if sourced else {}),
             }
         },
     }
     return tomlkit.dumps(document)
+
+
+#: By package, by index: the targets where it comes from there.
+_Sourced = dict[str, dict[str, list[Target]]]
+
+
+def _sourced(request: Request) -> _Sourced:
+    found: dict[str, dict[str, dict[Target, None]]] = {}
+    for environment, targets in request.all_domain:
+        for source in environment.sources:
+            for target in targets:
+                if target.platform.name == source.platform:
+                    found.setdefault(source.name, {}).setdefault(source.index, {})[target] = None
+    order = request.all_targets
+    return {
+        name: {index: [t for t in order if t in where] for index, where in sorted(by.items())}
+        for name, by in sorted(found.items())
+    }
+
+
+def _absences(request: Request, sourced: _Sourced) -> list[str]:
+    """Constraints that no version meets: else uv would take from elsewhere what the named index does not have."""
+    everything = request.all_targets
+    lines = []
+    for name, where in request.absent:
+        wanted = {t for found in sourced.get(name, {}).values() for t in found} & set(where)
+        if wanted:
+            marker = targets_marker(wanted, everything)
+            lines.append(f"{name}{_NOTHING}" + (f" ; {marker}" if marker else ""))
+    return lines
+
+
+def name_indexes(explanation: str, request: Request) -> str:
+    """What uv says of a request without a solution, with the index in place of the constraint of ``_absences``."""
+    for name, by_index in _sourced(request).items():
+        wanted = re.compile(rf"\b{re.escape(name)}{re.escape(_NOTHING)}(, which does not allow any versions)?")
+        indexes = " or ".join(by_index)
+        explanation = wanted.sub(f"{name} from the index {indexes}, which has no file of it that fits", explanation)
+    return explanation
+
+
+def _anchor(request: Request, sourced: _Sourced) -> dict[str, list[str]]:
+    """The extra that asks for every package with a source: uv heeds sources of what is asked for directly.
+
+    It conflicts with the environments' extras, so it is resolved beside them and neither adds to them nor bends
+    them; but uv knows by it where the package comes from, whoever asks.
+    """
+    everything = request.all_targets
+    absent = {name: set(where) for name, where in request.absent}
+    lines = []
+    for name, by_index in sourced.items():
+        targets = {t for where in by_index.values() for t in where} - absent.get(name, set())
+        if targets:
+            marker = targets_marker(targets, everything)
+            lines.append(name + (f" ; {marker}" if marker else ""))
+    return {_anchor_name(request): lines} if sourced else {}
+
+
+def _anchor_name(request: Request) -> str:
+    taken = {environment.extra for environment in request.environments}
+    return next(name for number in range(len(taken) + 1) if (name := f"lockgrid-sources-{number}") not in taken)
+
+
+def _source_settings(request: Request, sourced: _Sourced, indexes: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    anchor = _anchor_name(request)
+    sources: dict[str, list[dict[str, str]]] = {}
+    for name, by_index in sourced.items():
+        for index, targets in by_index.items():
+            marker = targets_marker(targets, request.all_targets)
+            sources.setdefault(name, []).append({"index": index, **({"marker": marker} if marker else {})})
+    return {
+        "conflicts": [[{"extra": anchor}, {"extra": environment.extra}] for environment in request.environments],
+        "sources": sources,
+        "index": list(indexes),
+    }
 
 
 def _override(environment: Environment, override: Override, request: Request) -> str:
@@ -189,11 +274,13 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
+    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
+        **({"exclude-newer-package": undated} if undated else {}),
     }
 
 
@@ -202,10 +289,11 @@ def timestamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def preferences_lock(request: Request, index_url: str) -> str:
+def preferences_lock(request: Request, urls: Mapping[str, str]) -> str:
     """A ``uv.lock`` that holds nothing but the pins to prefer: what makes uv keep them.
 
     uv reads the versions out of an existing lock as preferences when its options agree with the request.
+    ``urls`` are of the indexes by name, of uv's plain ones under the empty name.
     """
     everything = request.all_targets
     lower = min([_OLDEST_HOST, *(python_key(t.python) for t in everything)])
@@ -214,11 +302,11 @@ def preferences_lock(request: Request, index_url: str) -> str:
     for preference in request.preferences:
         by_name.setdefault(preference.name, []).append(preference)
     for name, choices in sorted(by_name.items()):
-        for choice in sorted(choices, key=lambda p: p.version):
+        for choice in sorted(choices, key=lambda p: (p.version, p.index)):
             entry: dict[str, object] = {
                 "name": name,
                 "version": choice.version,
-                "source": {"registry": index_url},
+                "source": {"registry": urls.get(choice.index, "")},
             }
             if len(choices) > 1:
                 entry["resolution-markers"] = platform_markers(choice.targets)

@@ -97,7 +97,7 @@ def test_uv_resolves_for_exactly_the_targets() -> None:
 def test_the_lower_bound_admits_the_targets_and_the_python_that_runs_uv(pythons: list[str], bound: str) -> None:
     asked = request(environment("a", targets=[target(LINUX, python) for python in pythons]))
     assert document(asked)["project"]["requires-python"] == bound
-    assert tomllib.loads(preferences_lock(asked, HOST))["requires-python"] == bound
+    assert tomllib.loads(preferences_lock(asked, {"": HOST}))["requires-python"] == bound
 
 
 def test_overrides_and_holds_reach_uv_sorted() -> None:
@@ -177,7 +177,7 @@ def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
             Preference(name="a", version="1.0", targets=(L10,)),
         ),
     )
-    lock = tomllib.loads(preferences_lock(asked, HOST))
+    lock = tomllib.loads(preferences_lock(asked, {"": HOST}))
     markers = [package.pop("resolution-markers", None) for package in lock["package"]]
     assert lock == {
         "version": 1,
@@ -196,7 +196,7 @@ def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
 
 def test_the_options_of_the_preferences_agree_with_the_settings() -> None:
     asked = request(environment("a"))
-    options = tomllib.loads(preferences_lock(asked, HOST))["options"]
+    options = tomllib.loads(preferences_lock(asked, {"": HOST}))["options"]
     settings = resolver_settings(asked, [])
     assert options == {"prerelease-mode": settings["prerelease"], "exclude-newer": settings["exclude-newer"]}
 

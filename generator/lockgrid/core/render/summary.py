@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from lockgrid.core.render.found import found_lines
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
+from lockgrid.core.sources import source_lines
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
@@ -51,6 +52,7 @@ def _footer(grid: Grid) -> list[str]:
     lines = [f"{proven} of {len(grid.cells)} cells proven, as of {timestamp(grid.exclude_newer)}; packages per cell"]
     for sentence in grid.apart:
         lines.append(sentence)
+    lines += source_lines(grid.sources)
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
@@ -90,6 +92,7 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
                 f"  {len(names)} findings inside the wheels, {len(accepted)} of them accepted: `lockgrid show`"
             )
     lines += grid.apart
+    lines += source_lines(grid.sources)
     lines += changes
     if not written and not removed:
         lines.append("nothing changed")

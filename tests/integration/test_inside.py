@@ -116,7 +116,7 @@ def test_warnings_stand_in_the_grid_and_in_show_and_explain(project: Project) ->
     data = json.loads(project.run("show", "--json").expect(0).out)
     assert [(f["environment"], f["name"]) for f in data["findings"]] == list(found(project))
     one = project.run("explain", "one", "macos-arm64", "3.12").expect(0).out
-    assert "wheel        tools-1.0-py3-none-any.whl" in one
+    assert "package      tools==1.0" in one
     assert "file         bin/flatc" in one
     (cell,) = json.loads(project.run("explain", "one", "macos-arm64", "3.12", "--json").expect(0).out)
     assert [f["name"] for f in cell["findings"]] == ["file-clash:flatc", "shadow:tests"]

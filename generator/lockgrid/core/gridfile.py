@@ -142,7 +142,7 @@ def found_values(record: FoundRecord) -> dict[str, Any]:
         "has": finding.has,
         "files": list(finding.files),
         "count": finding.count,
-        "wheels": list(finding.wheels),
+        "packages": list(record.packages),
         "cells": [" ".join([platform, *pythons]) for platform, pythons in platforms.items()],
     }
     return {key: value for key, value in values.items() if value or key in _ALWAYS}
@@ -150,9 +150,8 @@ def found_values(record: FoundRecord) -> dict[str, Any]:
 
 def _found(record: FoundRecord) -> dict[str, Any]:
     values = found_values(record)
-    for key in ("files", "wheels", "cells"):
-        if len(values.get(key, ())) > 1:
-            values[key] = tomlkit.item(values[key]).multiline(True)
+    if len(values.get("cells", ())) > 1:
+        values["cells"] = tomlkit.item(values["cells"]).multiline(True)
     return values
 
 
@@ -165,13 +164,14 @@ def _record_of_finding(table: Mapping[str, Any]) -> FoundRecord:
         finding=Finding(
             name=table["name"],
             severity=table["severity"],
-            wheels=tuple(table.get("wheels", ())),
+            wheels=(),
             what=table["what"],
             files=tuple(table.get("files", ())),
             count=table.get("count", 0),
             needs=table.get("needs", ""),
             has=table.get("has", ""),
         ),
+        packages=tuple(table.get("packages", ())),
         cells=tuple((platform, python) for platform, *pythons in rows for python in pythons),
         accepted=table.get("accepted", False),
     )

@@ -106,12 +106,13 @@ class CellRecord:
 class FoundRecord:
     """A finding as ``grid.toml`` keeps it: once for an environment, with all of its cells that have it.
 
-    ``finding`` has the wheels of all these cells, and the paths and the number of files of the first.
-    ``cells`` are platforms and Pythons, sorted; none for an acceptance that accepts nothing.
+    ``packages`` are ``name==version``. ``finding`` is that of the first cell, without its wheels: these differ
+    from cell to cell. ``cells`` are platforms and Pythons, sorted; none for an acceptance that accepts nothing.
     """
 
     environment: str
     finding: Finding
+    packages: tuple[str, ...]
     cells: tuple[tuple[str, str], ...]
     accepted: bool = False
 

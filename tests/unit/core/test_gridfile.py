@@ -67,7 +67,7 @@ FINDING = st.builds(
     Finding,
     name=WORD,
     severity=st.sampled_from(["error", "warning"]),
-    wheels=WORDS,
+    wheels=st.just(()),
     what=WORD,
     files=WORDS,
     count=st.integers(0, 9),

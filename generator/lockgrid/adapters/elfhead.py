@@ -328,10 +328,11 @@ def _symbols(layout: Layout, data: bytes, chain: Chain, base: int) -> dict[int, 
     if first < 0 or any(data[first : first + size]):
         return {}
     count = (base - first) // size
-    for padding in range(0, 8, 2):
+    for padding in (6, 4, 2, 0):
         start = chain.start - padding - 2 * count
-        if start > base + 2 and data[start - 1] == 0 and (data[start - 2] or data[start - 3]):
-            break  # behind the end of a string
+        # The first number is 0; before it stands the end of a string.
+        if start > base + 2 and not any(data[start - 1 : start + 2]) and any(data[start - 3 : start - 1]):
+            break
     else:
         return {}
     numbers = array("H", data[start : start + 2 * count])

@@ -330,8 +330,10 @@ def _symbols(layout: Layout, data: bytes, chain: Chain, base: int) -> dict[int, 
     count = (base - first) // size
     for padding in (6, 4, 2, 0):
         start = chain.start - padding - 2 * count
-        # The first number is 0; before it stands the end of a string.
-        if start > base + 2 and not any(data[start - 1 : start + 2]) and any(data[start - 3 : start - 1]):
+        # The first number is 0, before it stands the end of a string, and behind the last is nothing.
+        if start <= base + 2 or any(data[start + 2 * count : chain.start]):
+            continue
+        if not any(data[start - 1 : start + 2]) and any(data[start - 3 : start - 1]):
             break
     else:
         return {}

@@ -13,11 +13,13 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO, cast
 
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
+from lockgrid.adapters.deflate import known_end
 from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
@@ -61,6 +63,7 @@ class _Archive:
     """An opened wheel, and what was found out about it so far."""
 
     zip: zipfile.ZipFile
+    source: ByteSource
     limits: Limits
     sparing: bool = False
     faults: list[Fault] = field(default_factory=list)
@@ -71,6 +74,18 @@ class _Archive:
 
     def open(self, info: zipfile.ZipInfo) -> BinaryIO:
         return cast("BinaryIO", _Counted(self, cast("BinaryIO", self.zip.open(info)), info.file_size))
+
+    def end(self, info: zipfile.ZipInfo, keep: int) -> bytes | None:
+        """The last ``keep`` bytes of a member, None where they are not to be had without the others."""
+        # APPNOTE 4.3.7: the lengths of the name and of the extra field that stand before the data.
+        name, extra = struct.unpack("<2H", self.source.read(info.header_offset + 26, info.header_offset + 30))
+        behind = info.header_offset + 30 + name + extra + info.compress_size
+        fetch: Callable[[int], bytes] = lambda count: self.source.read(behind - count, behind)  # noqa: E731
+        if info.compress_type == zipfile.ZIP_STORED:
+            return fetch(keep)
+        found = known_end(fetch, info.compress_size, keep)
+        self.inflated += len(found or b"")
+        return found
 
     def text(self, info: zipfile.ZipInfo, limit: int) -> str:
         """A whole small member. Raises ``_OverrunError`` or one of ``_READ_ERRORS``."""
@@ -123,7 +138,7 @@ def read_contents(
         what = f"it is no valid zip archive: {error}"
         raise ToolError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
-        archive = _Archive(opened, limits, sparing)
+        archive = _Archive(opened, source, limits, sparing)
         infos = list(_installable(archive))
         hashes, scripts = _read_info(archive, filename, infos)
         binaries = tuple(_binaries(archive, infos))
@@ -259,7 +274,8 @@ def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
         archive.fault("unread", info.filename, f"it claims {info.file_size} bytes, more than {archive.limits.member}")
         return None
     sparing = archive.sparing and info.compress_size > archive.limits.exact
-    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, sparing=sparing)
+    read_end = partial(archive.end, info) if sparing else None
+    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, read_end)
 
 
 def _printable(text: str) -> str:

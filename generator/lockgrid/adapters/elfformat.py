@@ -13,6 +13,8 @@ HEADER_BYTES = 64
 _SEGMENTS_LIMIT = 512
 
 OpenStream = Callable[[], BinaryIO]
+#: The last so many bytes of a file, None where they cannot be had without all that stand before them.
+ReadEnd = Callable[[int], bytes | None]
 
 
 class BrokenBinaryError(Exception):

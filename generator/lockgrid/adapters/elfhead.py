@@ -11,7 +11,8 @@ import re
 import struct
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import BinaryIO, NamedTuple
 
 from lockgrid.adapters.elfformat import (
@@ -22,6 +23,7 @@ from lockgrid.adapters.elfformat import (
     PT_LOAD,
     Header,
     Layout,
+    ReadEnd,
     Segment,
     read_header,
 )
@@ -30,9 +32,12 @@ from lockgrid.adapters.elfformat import (
 _FIRST = 32 * 1024
 # Longer it does not get: libtriton's tables end at 25 MB.
 _LONGEST = 32 * 1024 * 1024
+_BIG = 4 * 1024 * 1024  # from here on, half as long again
 _CHUNK = 256 * 1024
+# patchelf puts what it changed to a new segment at the end. Linkers leave the section headers there, which take more.
+_HEADERS = 1024
 # Steps that crafted tables may cost, and the longest table and name that are followed.
-_STEPS = 200_000
+_STEPS = 1_000_000
 _ENTRIES_LIMIT = 4096
 _NAME_LIMIT = 512
 # gABI and LSB: VER_NEED_CURRENT; both structures take 16 bytes in 32 and 64 bits.
@@ -42,6 +47,7 @@ _HIDDEN = 0x7FFF  # a version's number in .gnu.version is below its highest bit
 #: What a library may be called: ``libc.so.6``, ``ld-linux-x86-64.so.2``, ``_imaging.cpython-312.so``.
 _LIBRARY = rb"[\w.+@-]{1,128}\.so(?:\.[\w.-]{1,64})?"
 _IS_LIBRARY = re.compile(_LIBRARY)
+_REPAIRED = re.compile(rb"(.+)-[0-9a-f]{8}(\.so.*)")
 _LIBRARIES = re.compile(rb"(?<=\0)" + _LIBRARY + rb"(?=\0)")
 # No name holds control characters; empty strings are what is left where a search path was shortened.
 _STRINGS_END = re.compile(rb"[\x01-\x1f]")
@@ -131,7 +137,7 @@ class Budget:
             raise GiveUpError("its tables take too many steps")
 
 
-def read_head(stream: BinaryIO, size: int, name: str) -> Head:
+def read_head(stream: BinaryIO, size: int, name: str, read_end: ReadEnd) -> Head:
     """What the beginning of the ELF file ``name`` of ``size`` bytes says; no more is read than that takes.
 
     Raises ``GiveUpError`` where the exact reader has to be asked, ``BrokenBinaryError``, and whatever
@@ -146,18 +152,22 @@ def read_head(stream: BinaryIO, size: int, name: str) -> Head:
     segments = header.segments(bytes(data[start:end]))
     if not any(s.kind == PT_DYNAMIC and s.size for s in segments):
         return Head(header.machine, dynamic=False)
-    region = _region(segments, size)
-    base = 0
-    if region.offset > len(data):
-        _skip(stream, region.offset - len(data))
-        base, data = region.offset, bytearray()
-    budget = Budget()
-    limit = min(region.end - base, _LONGEST)
+    loads = sorted((s for s in segments if s.kind == PT_LOAD and s.size), key=lambda s: s.offset)
+    if not loads:
+        raise GiveUpError("nothing of it is loaded")
+    region = _region(loads)
+    last = size - loads[-1].offset
+    moved = size - loads[-1].end < _HEADERS and last <= _LONGEST and len(loads) > 1
+    search = _Search(header, name, Budget(), partial(read_end, last) if moved else None)
+    _skip(stream, region.offset - len(data))
+    del data[: region.offset]
+    limit = min(region.size, _LONGEST)
     while True:
-        found = _look(header, bytes(data[:limit]), name, budget, whole=len(data) >= limit)
+        found = search.look(bytes(data[:limit]), whole=len(data) >= limit)
         if found is not None:
             return found
-        if len(data) >= limit or not _fill(stream, data, min(limit, max(_FIRST, 2 * len(data)))):
+        more = max(_FIRST, 2 * len(data) if len(data) < _BIG else len(data) * 3 // 2)
+        if len(data) >= limit or not _fill(stream, data, min(limit, more)):
             raise GiveUpError("its tables do not stand at its beginning")
 
 
@@ -174,37 +184,52 @@ def _skip(stream: BinaryIO, count: int) -> None:
         count -= len(chunk)
 
 
-def _region(segments: list[Segment], size: int) -> Segment:
-    """The segment whose beginning the tables are. Raises ``GiveUpError`` where they were moved to the end."""
-    loads = [s for s in segments if s.kind == PT_LOAD and s.size]
-    if not loads:
-        raise GiveUpError("nothing of it is loaded")
-    # patchelf writes changed tables to a new segment at the end; linkers leave the section headers there.
-    if max(s.end for s in loads) >= size - 8:
-        raise GiveUpError("its tables were moved to its end")
+def _region(loads: list[Segment]) -> Segment:
+    """The segment whose beginning the tables are."""
     # mold without a segment of its own for headers: the code comes first, what is only read comes second.
     if len(loads) > 1 and loads[0].flags & PF_X and not loads[1].flags & (PF_X | PF_W):
         return loads[1]
     return loads[0]
 
 
-def _look(header: Header, data: bytes, name: str, budget: Budget, *, whole: bool) -> Head | None:
-    """What these first bytes say; ``whole``: there are no more."""
-    for chain in find_chains(header.layout, data, budget):
-        base = find_names(data, chain, budget)
-        if base is None:
-            continue
-        end = chain.start if base < chain.start else strings_end(data, base)
-        if end is None and not whole:
-            return None
+class _Search(NamedTuple):
+    """What is looked for. ``behind``: gives the file's last segment, where its strings may have been moved to."""
+
+    header: Header
+    name: str
+    budget: Budget
+    behind: Callable[[], bytes | None] | None
+
+    def look(self, data: bytes, *, whole: bool) -> Head | None:
+        """What these first bytes say; ``whole``: there are no more. Raises ``GiveUpError``."""
+        for chain in find_chains(self.header.layout, data, self.budget):
+            base = find_names(data, chain, self.budget)
+            if base is not None:
+                end = chain.start if base < chain.start else strings_end(data, base)
+                return self._head(chain, data, base, end) if end or whole else None
+            if self.behind and any(version.hash in COMMON for version in chain.versions):
+                strings = self.behind()
+                base = find_names(strings, chain, self.budget) if strings else None
+                if strings is None or base is None:
+                    raise GiveUpError("its names are not at its end")
+                head = self._head(chain, strings, base, None)
+                return head._replace(libraries=tuple(_current(head.libraries)), symbols={})
+        return None
+
+    def _head(self, chain: Chain, data: bytes, base: int, end: int | None) -> Head:
         return Head(
-            machine=header.machine,
+            machine=self.header.machine,
             dynamic=True,
             versions=tuple(needed_versions(data, base, chain)),
-            libraries=tuple(needed_libraries(data[base:end], chain, name)),
-            symbols=_symbols(header.layout, data, chain, base) if base < chain.start else {},
+            libraries=tuple(needed_libraries(data[base:end], chain, self.name)),
+            symbols=_symbols(self.header.layout, data, chain, base) if end == chain.start else {},
         )
-    return None
+
+
+def _current(libraries: Sequence[bytes]) -> list[bytes]:
+    """Without the names that auditwheel replaced, which may still be among the strings."""
+    replaced = {_stem(_original(library)) for library in libraries if _original(library) != library}
+    return [library for library in libraries if _stem(library) not in replaced]
 
 
 def find_chains(layout: Layout, data: bytes, budget: Budget) -> list[Chain]:
@@ -309,10 +334,21 @@ def needed_libraries(strings: bytes, chain: Chain, name: str) -> list[bytes]:
 
     The dynamic section would say which are needed. Others are rare: a file names hardly any but itself.
     """
-    own = name.rpartition("/")[2].partition(".so")[0].encode()
+    own = name.rpartition("/")[2].encode()
+    stems = {_stem(own), _stem(_original(own))}
     found = [string_at(strings, library.name) for library in chain.libraries]
-    found += [file for file in _LIBRARIES.findall(strings) if file.partition(b".so")[0] != own]
+    found += [file for file in _LIBRARIES.findall(strings) if _stem(file) not in stems]
     return list(dict.fromkeys(found))
+
+
+def _stem(library: bytes) -> bytes:
+    return library.partition(b".so")[0]
+
+
+def _original(library: bytes) -> bytes:
+    """What a library was called before auditwheel: libz.so.1 is the libz-0123abcd.so.1 of a wheel."""
+    match = _REPAIRED.fullmatch(library)
+    return b"".join(match.groups()) if match else library
 
 
 def _symbols(layout: Layout, data: bytes, chain: Chain, base: int) -> dict[int, bytes]:

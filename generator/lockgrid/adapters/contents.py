@@ -27,11 +27,18 @@ from lockgrid.errors import ToolError
 from lockgrid.model.contents import Binary, Contents, Fault, FaultKind, Member
 
 # What no dynamic linker opens, by its name: not worth a read for each of the ten thousand files of a big wheel.
+# Static libraries and those that Windows linkers import from (.a, .lib) are archives of object files. What any
+# file may be called is not here: .bin, .dat, .o, .so, or no extension at all.
 _TEXT = (
-    ".py", ".pyi", ".pyc", ".pxd", ".pyx", ".txt", ".md", ".rst", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini",
-    ".h", ".hpp", ".hh", ".cuh", ".inc", ".inl", ".c", ".cc", ".cpp", ".cu", ".f", ".f90", ".cmake", ".html", ".css",
-    ".js", ".svg", ".png", ".csv", ".xml", ".fbs", ".proto", ".typed",
+    ".py", ".pyi", ".pyc", ".pxd", ".pxi", ".pyx", ".pyf", ".tp", ".txt", ".md", ".rst", ".json", ".toml", ".yaml",
+    ".yml", ".cfg", ".ini", ".h", ".hpp", ".hh", ".cuh", ".inc", ".inl", ".c", ".cc", ".cpp", ".cu", ".def", ".f",
+    ".f90", ".f95", ".swift", ".glsl", ".metallib", ".bc", ".cmake", ".build", ".pc", ".in", ".tpl", ".tmpl",
+    ".template", ".jinja", ".jinja2", ".html", ".css", ".js", ".mjs", ".svg", ".png", ".jpg", ".csv", ".xml", ".xsd",
+    ".xsl", ".xslt", ".fbs", ".proto", ".thrift", ".g4", ".typed", ".po", ".mo", ".pem", ".b64", ".plist", ".ld",
+    ".npy", ".npz", ".mat", ".sav", ".arff", ".wav", ".fits", ".nc", ".pkl", ".gz", ".bz2", ".xz", ".zip", ".whl",
+    ".a", ".lib",
 )  # fmt: skip
+_ZONES = "zoneinfo/"  # hundreds of files without extension
 _SMALLEST_BINARY = 52  # bytes: the header of a 32-bit ELF file
 _READ_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError,
@@ -245,7 +252,7 @@ def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, 
 def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
     for info in infos:
         path = info.filename
-        if info.file_size < _SMALLEST_BINARY or path.lower().endswith(_TEXT) or ".dist-info/" in path:
+        if info.file_size < _SMALLEST_BINARY or _is_data(path):
             continue
         try:
             found = _read_member(archive, info)
@@ -259,6 +266,11 @@ def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binar
         else:
             if found is not None:
                 yield found
+
+
+def _is_data(path: str) -> bool:
+    """Whether it is nothing that a dynamic linker opens, by its name."""
+    return path.lower().endswith(_TEXT) or ".dist-info/" in path or _ZONES in path
 
 
 def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:

@@ -33,7 +33,7 @@ _FIRST = 32 * 1024
 # Longer it does not get: libtriton's tables end at 25 MB.
 _LONGEST = 32 * 1024 * 1024
 _BIG = 4 * 1024 * 1024  # from here on, half as long again
-_CHUNK = 256 * 1024
+_CHUNK = 16 * 1024  # zipfile takes as many compressed bytes as it is asked for uncompressed ones
 # patchelf puts what it changed to a new segment at the end. Linkers leave the section headers there, which take more.
 _HEADERS = 1024
 # Steps that crafted tables may cost, and the longest table and name that are followed.
@@ -228,7 +228,7 @@ class _Search(NamedTuple):
 
 def _current(libraries: Sequence[bytes]) -> list[bytes]:
     """Without the names that auditwheel replaced, which may still be among the strings."""
-    replaced = {_stem(_original(library)) for library in libraries if _original(library) != library}
+    replaced = {_stem(original) for library in libraries for original in _originals(library)}
     return [library for library in libraries if _stem(library) not in replaced]
 
 
@@ -335,7 +335,7 @@ def needed_libraries(strings: bytes, chain: Chain, name: str) -> list[bytes]:
     The dynamic section would say which are needed. Others are rare: a file names hardly any but itself.
     """
     own = name.rpartition("/")[2].encode()
-    stems = {_stem(own), _stem(_original(own))}
+    stems = {_stem(own), *map(_stem, _originals(own))}
     found = [string_at(strings, library.name) for library in chain.libraries]
     found += [file for file in _LIBRARIES.findall(strings) if _stem(file) not in stems]
     return list(dict.fromkeys(found))
@@ -345,10 +345,11 @@ def _stem(library: bytes) -> bytes:
     return library.partition(b".so")[0]
 
 
-def _original(library: bytes) -> bytes:
-    """What a library was called before auditwheel: libz.so.1 is the libz-0123abcd.so.1 of a wheel."""
-    match = _REPAIRED.fullmatch(library)
-    return b"".join(match.groups()) if match else library
+def _originals(library: bytes) -> Iterator[bytes]:
+    """What a library was called before auditwheel, once or twice: libz.so.1 was made libz-0123abcd.so.1."""
+    while match := _REPAIRED.fullmatch(library):
+        library = b"".join(match.groups())
+        yield library
 
 
 def _symbols(layout: Layout, data: bytes, chain: Chain, base: int) -> dict[int, bytes]:

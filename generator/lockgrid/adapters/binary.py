@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lockgrid.adapters.elf import elf_excerpt
 from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream, ReadEnd
-from lockgrid.adapters.elfhead import GiveUpError, read_head
+from lockgrid.adapters.elfhead import read_head
+from lockgrid.adapters.elfneeds import GiveUpError
 from lockgrid.model.contents import Binary, Code, Format, Need
 
 if TYPE_CHECKING:
@@ -136,12 +137,19 @@ def _read_elf_head(path: str, open_stream: OpenStream, size: int, read_end: Read
     return Binary(
         path=path,
         format="ELF",
-        codes=(Code(machine=_name(_lief().ELF.ARCH(head.machine))),),
+        codes=(Code(machine=_machine(head.machine)),),
         needs=_with_symbols(highest, {index: _text(symbol) for index, symbol in head.symbols.items()}),
         libraries=tuple(map(_text, head.libraries)),
         linked=head.dynamic,
-        partial=True,
+        partial=head.dynamic,
     )
+
+
+def _machine(number: int) -> str:
+    try:
+        return _name(_lief().ELF.ARCH(number))
+    except ValueError:
+        return str(number)
 
 
 def _read_macho(path: str, open_stream: OpenStream) -> Binary:

@@ -90,9 +90,13 @@ class _Archive:
         fetch: Callable[[int], bytes] = lambda count: self.source.read(behind - count, behind)  # noqa: E731
         if info.compress_type == zipfile.ZIP_STORED:
             return fetch(keep)
-        found = known_end(fetch, info.compress_size, keep)
-        self.inflated += len(found or b"")
-        return found
+        return known_end(fetch, info.compress_size, keep, self.spend)
+
+    def spend(self, count: int) -> None:
+        """Take note of bytes that were inflated; raises ``_OverrunError`` where they are too many."""
+        self.inflated += count
+        if self.inflated > self.limits.inflated:
+            raise _OverrunError(f"more than {self.limits.inflated} bytes come out of this wheel")
 
     def text(self, info: zipfile.ZipInfo, limit: int) -> str:
         """A whole small member. Raises ``_OverrunError`` or one of ``_READ_ERRORS``."""
@@ -119,9 +123,7 @@ class _Counted(io.RawIOBase):
         self._claimed -= len(data)
         if not data and size and self._claimed:
             raise zipfile.BadZipFile(f"it ends {self._claimed} bytes before the size that the archive claims")
-        self._archive.inflated += len(data)
-        if self._archive.inflated > self._archive.limits.inflated:
-            raise _OverrunError(f"more than {self._archive.limits.inflated} bytes come out of this wheel")
+        self._archive.spend(len(data))
         return data
 
     def close(self) -> None:

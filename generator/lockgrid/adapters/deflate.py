@@ -21,14 +21,19 @@ _TRIED = 16 * 1024
 # How many beginnings are tried at most, and how many of these to the end: one and one do with honest streams.
 _TRIALS, _ATTEMPTS = 2000, 3
 _CHUNK = 1024 * 1024
-# So many compressed bytes are taken first, and at most; and how much may come out of them.
+# So many compressed bytes are taken first, and at most; and how much more may come out of them than
+# four times what is wanted.
 _FIRST, _LONGEST = 128 * 1024, 32 * 1024 * 1024
-_INFLATED = 128 * 1024 * 1024
+_INFLATED = 32 * 1024 * 1024
 # RFC 1951, 3.2.7: at most 286 and 30 symbols, whose code lengths have codes of 1 to 7 bits.
 _SYMBOLS, _DISTANCES, _LENGTHS = 286 - 257, 30 - 1, 4
 _HEADER_BYTES = 11
 # The share of all codes, in 128ths, that three-bit code lengths take; two at a time.
 _SHARES = [sum(128 >> length for length in (pair & 7, pair >> 3) if length) for pair in range(64)]
+
+
+def _for_free(_count: int) -> None:
+    """For whom it does not matter what it costs."""
 
 
 class End(NamedTuple):
@@ -38,14 +43,17 @@ class End(NamedTuple):
     unknown: bytes
 
 
-def known_end(fetch: Callable[[int], bytes], compressed: int, keep: int) -> bytes | None:
+def known_end(
+    fetch: Callable[[int], bytes], compressed: int, keep: int, spend: Callable[[int], None] = _for_free
+) -> bytes | None:
     """The last ``keep`` bytes of what a stream of ``compressed`` bytes holds, of which ``fetch`` gives the last ones.
 
-    None where that is not to be had from a part of the stream.
+    ``spend`` is told how many bytes were inflated on the way. None where the end is not to be had from a part
+    of the stream.
     """
     count = _FIRST
     while count <= min(_LONGEST, compressed * 3 // 4):
-        end = inflate_end(fetch(count), keep)
+        end = inflate_end(fetch(count), keep, spend)
         if end is None:
             return None
         if len(end.data) == keep and not any(end.unknown):
@@ -54,14 +62,15 @@ def known_end(fetch: Callable[[int], bytes], compressed: int, keep: int) -> byte
     return None
 
 
-def inflate_end(compressed: bytes, keep: int) -> End | None:
+def inflate_end(compressed: bytes, keep: int, spend: Callable[[int], None] = _for_free) -> End | None:
     """What the stream that ends with ``compressed`` holds at its end: ``keep`` bytes, or fewer.
 
     None where no block begins in time, or more comes out of it than is sane.
     """
+    spend(_SEARCHED)
     for at, bit in islice(_blocks(compressed), _ATTEMPTS):
-        one = _inflate(compressed[at:], bit, 0, keep)
-        other = _inflate(compressed[at:], bit, 1, keep) if one is not None else None
+        one = _inflate(compressed[at:], bit, 0, keep, spend)
+        other = _inflate(compressed[at:], bit, 1, keep, spend) if one is not None else None
         if one is not None and other is not None:
             differing = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
             return End(one, differing.to_bytes(len(one), "little"))
@@ -90,7 +99,7 @@ def _begun(data: bytes, bit: int, guess: int) -> tuple[zlib._Decompress, bytes]:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
-    """The bytes, and bits in them, at which a block with codes of its own seems to begin, and does not contradict itself soon."""
+    """The bytes, and bits in them, at which a block with codes of its own seems to begin."""
     possible = (
         (at, bit)
         for at in range(min(_SEARCHED, len(data) - _HEADER_BYTES))
@@ -124,7 +133,7 @@ def _begins(data: bytes, bit: int) -> bool:
     return True
 
 
-def _inflate(data: bytes, bit: int, guess: int, keep: int) -> bytes | None:
+def _inflate(data: bytes, bit: int, guess: int, keep: int, spend: Callable[[int], None]) -> bytes | None:
     """The last bytes of the whole stream, if it is one and ends where its bytes do."""
     inflater, stream = _begun(data, bit, guess)
     kept = bytearray()
@@ -134,9 +143,10 @@ def _inflate(data: bytes, bit: int, guess: int, keep: int) -> bytes | None:
         while part:
             kept += part
             total += len(part)
+            spend(len(part))
             if len(kept) > 2 * keep + _CHUNK:
                 del kept[: -keep or None]
-            if total > _INFLATED:
+            if total > _INFLATED + 4 * keep:
                 return None
             part = b"" if inflater.eof else inflater.decompress(inflater.unconsumed_tail, _CHUNK)
     except zlib.error:

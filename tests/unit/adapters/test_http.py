@@ -138,3 +138,12 @@ def test_a_transport_that_fails_is_a_tool_error(error: Exception, said: str, tri
 )
 def test_the_timeout_is_uvs(environ: dict[str, str], seconds: float) -> None:
     assert opened(UvConfig(indexes=(), network={}), environ).timeout == seconds
+
+
+def test_of_two_indexes_on_one_host_the_one_that_has_the_file_is_logged_in_to() -> None:
+    one = IndexSource(url="https://index.example/one", username="one", password="x")
+    two = IndexSource(url="https://index.example/two", name="two", username="two", password="y")
+    http = opened(UvConfig(indexes=(one,), network={}, named={"two": two}), {})
+    assert http._credentials("https://index.example/one/a/") == ("one", "x")
+    assert http._credentials("https://index.example/two/a/") == ("two", "y")
+    assert http._credentials("https://index.example/files/a") == ("one", "x")

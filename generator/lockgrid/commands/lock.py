@@ -8,12 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from packaging.utils import canonicalize_name
-
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import Uv, find_uv
-from lockgrid.adapters.uvconfig import UvConfig, index_faults, read_config
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
@@ -21,19 +18,26 @@ from lockgrid.commands.hold import held_cells
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.resolve import Resolver
+from lockgrid.commands.sources import (
+    dateless,
+    index_config,
+    named_packages,
+    part_by_sources,
+    recorded_sources,
+    tell_sources,
+)
 from lockgrid.core import extras, gridfile
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.candidates import Facts
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
-from lockgrid.core.differ import by_sources, differing_sources, unshareable
+from lockgrid.core.differ import unshareable
 from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render import readme
 from lockgrid.core.schema import nearest
-from lockgrid.core.sources import check_bytes, replaced_files, source_problems, source_records, stale_sources
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell, SourceRecord
+from lockgrid.model.grid import Blocker, Blockers, CellRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
@@ -128,36 +132,27 @@ class _Run:
         with ExitStack() as stack:
             cache = Cache(cache_folder(self.context.environ))
             stack.callback(cache.close)
-            config = self._config()
+            involved = [environment for group in self._groups() for environment in group]
+            config = index_config(self.context, self.spec, involved)
             uv = stack.enter_context(Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now))
             index = stack.enter_context(Index(uv.config, cache, self.context.environ, self.context.clock))
-            dateless = frozenset(s.index for e in self.spec.environments for s in e.sources if s.dateless)
-            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes(), dateless=dateless)
+            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes(), dateless=dateless(self.spec))
             learner = Learner(index=index, facts=facts, progress=self.context.progress, cache=cache, now=self.now)
-            upgrade = None if self.options.upgrade_all else self.options.upgrade
+            upgrade = self._upgrade()
             digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             cells, blockers = self._solve(resolver)
-            records = self.old.grid.sources if self.old.grid else ()
-            if not self.options.upgrade_all:
-                for sentence in replaced_files(cells, self.old.locks, records, facts, self.options.upgrade):
-                    self.context.progress.note(sentence)
+            tell_sources(self.context, self.wanted, cells, self.old, facts, upgrade)
             build = self._build(resolver, cells)
             result, texts = self._finish(cells, blockers, build, uv.version, resolver.apart)
             resolver.remember(_digest_texts(texts))
             return result
 
-    def _config(self) -> UvConfig:
-        """The configuration of uv, with every index that ``[sources]`` of any environment names set apart."""
-        names = {source.index for environment in self.spec.environments for source in environment.sources}
-        config = read_config(self.context.store.root, self.context.environ, names, self.spec.indexes)
-        involved = [environment for group in self._groups() for environment in group]
-        known = {*config.named, *dict(self.spec.indexes), *(index.name for index in config.indexes if index.name)}
-        if problems := source_problems(involved, index_faults(config), known):
-            raise InputError(problems)
-        return config
+    def _upgrade(self) -> frozenset[str] | None:
+        """The packages to upgrade; None for all."""
+        return None if self.options.upgrade_all else self.options.upgrade
 
     def _known_hashes(self) -> frozenset[str]:
         return frozenset(h for lockfile in self.old.locks.values() for pin in lockfile.pins for h in pin.hashes)
@@ -172,10 +167,10 @@ class _Run:
         """The proven cells, and the blockers of the others: as locked where that still holds, or resolved."""
         learner = resolver.learner
         involved = [e for group in self._groups() for e in group]
-        learner.pages(key for e in involved for name in _named_packages(e) for key in e.projects(name))
+        learner.pages(key for e in involved for name in named_packages(e) for key in e.projects(name))
         if problems := exception_problems(involved, learner.facts):
             raise InputError(problems)
-        groups = [part for group in self._groups() for part in self._by_sources(group, resolver)]
+        groups = [part for group in self._groups() for part in part_by_sources(group, resolver.apart)]
         groups = [part for group in groups for part in self._parts(group, resolver)]
         self._note_unknown_upgrades()
         same_input = self._same_input(involved)
@@ -195,18 +190,6 @@ class _Run:
             blockers |= result.blockers
             cells |= result.proven
         return cells, blockers
-
-    def _by_sources(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
-        """The group in sets that agree on ``[sources]``: for uv these hold for a whole resolution."""
-        sets = by_sources(group)
-        for number, later in enumerate(sets):
-            for one, other in ((a, b) for earlier in sets[:number] for a in earlier for b in later):
-                if over := differing_sources(one, other):
-                    over_what = ", ".join(over[:5])
-                    resolver.apart.append(
-                        f"{one.name} and {other.name} are locked apart: their [sources] differ over {over_what}"
-                    )
-        return sets
 
     def _parts(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
         """The group, with each environment by itself whose override would bend the others."""
@@ -275,10 +258,10 @@ class _Run:
         new_texts = lockfile_texts(self.wanted, cells)
         texts = {**self._kept_texts(), **new_texts, BUILD_PATH: build}
         self._check_others(cells)
-        sources = self._sources(cells)
+        sources = recorded_sources(self.spec, self.wanted, cells, self.old, self._upgrade())
         cell_records = [*records(self.wanted, cells, blockers), *self._kept_records()]
         grid = build_grid(self.spec, cell_records, texts, self.cutoff, uv, apart or self._kept_apart())
-        grid = replace(grid, sources=tuple(sources))
+        grid = replace(grid, sources=sources)
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:
@@ -286,18 +269,6 @@ class _Run:
             if same_result(grid, self.old.grid):
                 return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts), texts
         return self._write(grid, gridfile.render_grid(grid), texts), texts
-
-    def _sources(self, cells: Mapping[Cell, ProvenCell]) -> list[SourceRecord]:
-        """What came from which index; raises ``HashMismatchError`` where an index changed what it serves."""
-        names = {e.name for e in self.wanted}
-        old = self.old.grid.sources if self.old.grid else ()
-        new = source_records(self.wanted, cells)
-        check_bytes(new, old, None if self.options.upgrade_all else self.options.upgrade)
-        for sentence in stale_sources(self.wanted, cells):
-            self.context.progress.note(sentence)
-        present = {e.name for e in self.spec.environments}
-        kept = [r for r in old if r.environment in present - names]
-        return sorted([*new, *kept], key=lambda r: (r.environment, r.package, r.index))
 
     def _kept_texts(self) -> dict[str, str]:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}
@@ -349,9 +320,3 @@ class _Run:
 
 def _digest_texts(texts: Mapping[str, str]) -> str:
     return digest_text("\n".join(f"{path} {digest_text(texts[path])}" for path in sorted(texts)))
-
-
-def _named_packages(environment: Environment) -> set[str]:
-    """The packages that an environment's file speaks of: their pages are needed first."""
-    exceptions = {*environment.sdists, *(o.name for o in environment.overrides), *(s.name for s in environment.sources)}
-    return exceptions | {canonicalize_name(declared.requirement.name) for declared in environment.requires}

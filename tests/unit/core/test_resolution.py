@@ -12,12 +12,12 @@ import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 
+from lockgrid.core.anchor import name_indexes
 from lockgrid.core.resolution import (
     Exclusion,
     Preference,
     Request,
     exclude_all,
-    name_indexes,
     preferences_lock,
     project_toml,
     resolver_settings,

@@ -430,3 +430,19 @@ def test_a_source_that_changes_moves_the_pins_and_nobody_is_accused(begin: Begin
     assert "takes its place" not in result.err
     assert Locks(project).versions(*LINUX)["torch"] == "3.0"
     assert Locks(project)["app/linux-x86_64"].hashes("torch") != before
+
+
+def test_a_lock_of_one_environment_keeps_what_the_grid_knows_of_the_others(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(
+        APP + 'apart = true\n[envs.app2]\napart = true\nrequires = ["torch"]\nsources = { torch = "cpu" }\n'
+    )
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text().replace("apart = true\n", "").replace("[sources]", "apart = true\n[sources]"))
+    lock(project, cpu).expect(0)
+    before = project.snapshot(".")
+    assert "nothing changed" in lock(project, cpu, "app").expect(0).out
+    assert project.snapshot(".") == before
+    path.write_text(path.read_text().replace('["lib"]', '["dep"]'))
+    lock(project, cpu, "app").expect(0)
+    assert [entry["environment"] for entry in Locks(project).grid["sources"]] == ["app2"]
+    project.run("check").expect(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lockgrid.adapters.contents import read_contents
 from lockgrid.adapters.source import LocalFile
-from lockgrid.commands.audit import judge
+from lockgrid.core.judge import judge_wheels
 from lockgrid.model.finding import Finding
 from real.asked import Asked
 
@@ -20,7 +20,7 @@ def findings(real_index: Asked, platform: str) -> dict[str, Finding]:
         file = next(file for file in pages[name].releases["0.10.0"] if platform in file.filename)
         with LocalFile(real_index.fetch(file, UNTESTED)) as source:
             contents = read_contents(file.filename, source)
-        found |= {finding.name: finding for finding in judge([contents]) if finding.severity == "error"}
+        found |= {finding.name: finding for finding in judge_wheels([contents], "3.12") if finding.severity == "error"}
     return found
 
 

@@ -16,15 +16,15 @@ from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.ports import open_ports
 from lockgrid.commands.resolve import Resolver
 from lockgrid.commands.solve import Solved, Solver, groups_of
+from lockgrid.commands.sources import recorded_sources, tell_sources
 from lockgrid.core import extras, gridfile
 from lockgrid.core.accept import stale
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
 from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
-from lockgrid.core.sources import check_bytes, replaced_files, source_records, stale_sources
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell, SourceRecord
+from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
@@ -119,22 +119,21 @@ class _Run:
             involved = [e for group in groups_of(self.spec, self.wanted) for e in group]
             ports = open_ports(self.context, self.spec, involved, self.old.locks, self.cutoff)
             uv, learner = stack.enter_context(ports)
-            upgrade = None if self.options.upgrade_all else self.options.upgrade
+            upgrade = self._upgrade()
             digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved = Solver(resolver, self.spec, self.wanted, self.old, self.context.progress).solve()
-            records = self.old.grid.sources if self.old.grid else ()
-            if not self.options.upgrade_all:
-                for sentence in replaced_files(
-                    solved.cells, self.old.locks, records, learner.facts, self.options.upgrade
-                ):
-                    self.context.progress.note(sentence)
+            tell_sources(self.context, self.wanted, solved.cells, self.old, learner.facts, upgrade)
             build = self._build(resolver, solved.cells)
             result, texts = self._finish(solved, build, uv.version)
             resolver.remember(_digest_texts(texts))
             return result
+
+    def _upgrade(self) -> frozenset[str] | None:
+        """The packages to upgrade; None for all."""
+        return None if self.options.upgrade_all else self.options.upgrade
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
@@ -150,7 +149,7 @@ class _Run:
         new_texts = lockfile_texts(self.wanted, solved.cells)
         texts = {**self._kept_texts(), **new_texts, BUILD_PATH: build}
         self._check_others(solved.cells)
-        sources = self._sources(solved.cells)
+        sources = recorded_sources(self.spec, self.wanted, solved.cells, self.old, self._upgrade())
         cell_records = [*records(self.wanted, solved.cells, solved.blockers), *self._kept_records()]
         grid = build_grid(
             self.spec,
@@ -161,7 +160,7 @@ class _Run:
             uv=uv,
             apart=solved.apart or self._kept_apart(),
         )
-        grid = replace(grid, sources=tuple(sources))
+        grid = replace(grid, sources=sources)
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:
@@ -169,18 +168,6 @@ class _Run:
             if same_result(grid, self.old.grid):
                 return self._write(self.old.grid, self.context.store.read(gridfile.PATH) or "", texts), texts
         return self._write(grid, gridfile.render_grid(grid), texts), texts
-
-    def _sources(self, cells: Mapping[Cell, ProvenCell]) -> list[SourceRecord]:
-        """What came from which index; raises ``HashMismatchError`` where an index changed what it serves."""
-        names = {e.name for e in self.wanted}
-        old = self.old.grid.sources if self.old.grid else ()
-        new = source_records(self.wanted, cells)
-        check_bytes(new, old, None if self.options.upgrade_all else self.options.upgrade)
-        for sentence in stale_sources(self.wanted, cells):
-            self.context.progress.note(sentence)
-        present = {e.name for e in self.spec.environments}
-        kept = [r for r in old if r.environment in present - names]
-        return sorted([*new, *kept], key=lambda r: (r.environment, r.package, r.index))
 
     def _kept_texts(self) -> dict[str, str]:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}

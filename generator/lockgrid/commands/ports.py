@@ -9,12 +9,10 @@ from datetime import datetime
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
 from lockgrid.adapters.uv import Uv, find_uv
-from lockgrid.adapters.uvconfig import UvConfig, index_faults, read_config
 from lockgrid.commands.context import Context
 from lockgrid.commands.learn import Learner
+from lockgrid.commands.sources import dateless, index_config
 from lockgrid.core.candidates import Facts
-from lockgrid.core.sources import source_problems
-from lockgrid.errors import InputError
 from lockgrid.model.grid import OldLocks
 from lockgrid.model.spec import Environment, Spec
 
@@ -31,20 +29,9 @@ def open_ports(
     with ExitStack() as stack:
         cache = Cache(cache_folder(context.environ))
         stack.callback(cache.close)
-        config = _config(context, spec, involved)
+        config = index_config(context, spec, involved)
         uv = stack.enter_context(Uv(find_uv(context.environ), config, context.environ, cache, now))
         index = stack.enter_context(Index(uv.config, cache, context.environ, context.clock))
         known = frozenset(h for lockfile in locks.values() for pin in lockfile.pins for h in pin.hashes)
-        dateless = frozenset(s.index for e in spec.environments for s in e.sources if s.dateless)
-        facts = Facts(cutoff=cutoff, known_hashes=known, dateless=dateless)
+        facts = Facts(cutoff=cutoff, known_hashes=known, dateless=dateless(spec))
         yield uv, Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now)
-
-
-def _config(context: Context, spec: Spec, involved: Sequence[Environment]) -> UvConfig:
-    """The configuration of uv, with every index that ``[sources]`` of any environment names set apart."""
-    names = {source.index for environment in spec.environments for source in environment.sources}
-    config = read_config(context.store.root, context.environ, names, spec.indexes)
-    known = {*config.named, *dict(spec.indexes), *(index.name for index in config.indexes if index.name)}
-    if problems := source_problems(involved, index_faults(config), known):
-        raise InputError(problems)
-    return config

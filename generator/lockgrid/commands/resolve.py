@@ -15,6 +15,7 @@ from lockgrid.commands.diagnose import Outcome, narrow, sharing
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.prove import Selections, Verdict, choose, prove
 from lockgrid.core import keep
+from lockgrid.core.anchor import name_indexes
 from lockgrid.core.candidates import absent_sources
 from lockgrid.core.differ import apart_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left
@@ -22,7 +23,6 @@ from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
 from lockgrid.core.resolution import (
     Preference,
     Request,
-    name_indexes,
     preferences_lock,
     project_toml,
     resolver_settings,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from packaging.utils import canonicalize_name
-
 from lockgrid.commands.hold import held_cells
 from lockgrid.commands.inspect import inspect
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked
 from lockgrid.commands.resolve import Resolver
+from lockgrid.commands.sources import named_packages, part_by_sources
 from lockgrid.core.accept import failures, record
-from lockgrid.core.differ import by_sources, differing_sources, unshareable
+from lockgrid.core.differ import unshareable
 from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
@@ -96,10 +95,12 @@ class Solver:
         """Proofs 1 to 3: the cells as locked where that still holds, or resolved."""
         learner = resolver.learner
         involved = self.involved()
-        learner.pages(key for e in involved for name in _named_packages(e) for key in e.projects(name))
+        learner.pages(key for e in involved for name in named_packages(e) for key in e.projects(name))
         if problems := exception_problems(involved, learner.facts):
             raise InputError(problems)
-        groups = [part for group in groups_of(self.spec, self.wanted) for part in self._by_sources(group, resolver)]
+        groups = [
+            part for group in groups_of(self.spec, self.wanted) for part in part_by_sources(group, resolver.apart)
+        ]
         groups = [part for group in groups for part in self._parts(group, resolver)]
         same_input = resolver.upgrade == frozenset() and self._same_input(involved)
         recalled = learner.recall(involved)
@@ -119,18 +120,6 @@ class Solver:
             blockers |= result.blockers
             cells |= result.proven
         return Solved(cells=cells, blockers=blockers, apart=resolver.apart)
-
-    def _by_sources(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
-        """The group in sets that agree on ``[sources]``: for uv these hold for a whole resolution."""
-        sets = by_sources(group)
-        for number, later in enumerate(sets):
-            for one, other in ((a, b) for earlier in sets[:number] for a in earlier for b in later):
-                if over := differing_sources(one, other):
-                    over_what = ", ".join(over[:5])
-                    resolver.apart.append(
-                        f"{one.name} and {other.name} are locked apart: their [sources] differ over {over_what}"
-                    )
-        return sets
 
     def _parts(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
         """The group, with each environment by itself whose override would bend the others."""
@@ -189,9 +178,3 @@ class Solver:
             hint = nearest(name, locked)
             tail = f"; {hint}" if hint.startswith("did you mean") else ""
             self.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade{tail}")
-
-
-def _named_packages(environment: Environment) -> set[str]:
-    """The packages that an environment's file speaks of: their pages are needed first."""
-    exceptions = {*environment.sdists, *(o.name for o in environment.overrides), *(s.name for s in environment.sources)}
-    return exceptions | {canonicalize_name(declared.requirement.name) for declared in environment.requires}

@@ -6,7 +6,6 @@ a cell that cannot be installed never bends the pins of the cells that can.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from datetime import UTC, datetime
 import tomlkit
 from packaging.utils import canonicalize_name
 
+from lockgrid.core.anchor import absences, anchor, source_settings, sources_of
 from lockgrid.core.targets import platform_markers, targets_marker
 from lockgrid.model.spec import Domain, Environment, Override
 from lockgrid.model.target import Target, python_key
@@ -22,8 +22,6 @@ PROJECT = "lockgrid-resolution"
 # uv wants a lower bound that its own interpreter meets; lockgrid runs on this Python or newer. Which
 # Pythons are really meant stands in `environments`, so the bound does not show in the result.
 _OLDEST_HOST = (3, 11)
-# No version is older than this one.
-_NOTHING = "<0.dev0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +129,9 @@ def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ())
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
         constraints.append(f"{exclusion.name}!={exclusion.version}" + (f" ; {marker}" if marker else ""))
-    sourced = _sourced(request)
-    extras |= _anchor(request, sourced)
-    constraints += _absences(request, sourced)
+    sourced = sources_of(request)
+    extras |= anchor(request, sourced)
+    constraints += absences(request, sourced)
     document = {
         "project": {
             "name": PROJECT,
@@ -147,86 +145,11 @@ def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ())
                 "environments": [m for row in _rows(request) for m in platform_markers(row)],
                 "override-dependencies": [overrides[name] for name in sorted(overrides)],
                 "constraint-dependencies": sorted(set(constraints)),
-                **(_source_settings(request, sourced, indexes) if sourced else {}),
+                **(source_settings(request, sourced, indexes) if sourced else {}),
             }
         },
     }
     return tomlkit.dumps(document)
-
-
-#: By package, by index: the targets where it comes from there.
-_Sourced = dict[str, dict[str, list[Target]]]
-
-
-def _sourced(request: Request) -> _Sourced:
-    found: dict[str, dict[str, dict[Target, None]]] = {}
-    for environment, targets in request.all_domain:
-        for source in environment.sources:
-            for target in targets:
-                if target.platform.name == source.platform:
-                    found.setdefault(source.name, {}).setdefault(source.index, {})[target] = None
-    order = request.all_targets
-    return {
-        name: {index: [t for t in order if t in where] for index, where in sorted(by.items())}
-        for name, by in sorted(found.items())
-    }
-
-
-def _absences(request: Request, sourced: _Sourced) -> list[str]:
-    """Constraints that no version meets: else uv would take from elsewhere what the named index does not have."""
-    everything = request.all_targets
-    lines = []
-    for name, where in request.absent:
-        wanted = {t for found in sourced.get(name, {}).values() for t in found} & set(where)
-        if wanted:
-            marker = targets_marker(wanted, everything)
-            lines.append(f"{name}{_NOTHING}" + (f" ; {marker}" if marker else ""))
-    return lines
-
-
-def name_indexes(explanation: str, request: Request) -> str:
-    """What uv says of a request without a solution, with the index in place of the constraint of ``_absences``."""
-    for name, by_index in _sourced(request).items():
-        wanted = re.compile(rf"\b{re.escape(name)}{re.escape(_NOTHING)}(, which does not allow any versions)?")
-        indexes = " or ".join(by_index)
-        explanation = wanted.sub(f"{name} from the index {indexes}, which has no file of it that fits", explanation)
-    return explanation
-
-
-def _anchor(request: Request, sourced: _Sourced) -> dict[str, list[str]]:
-    """The extra that asks for every package with a source: uv heeds sources of what is asked for directly.
-
-    It conflicts with the environments' extras, so it is resolved beside them and neither adds to them nor bends
-    them; but uv knows by it where the package comes from, whoever asks.
-    """
-    everything = request.all_targets
-    absent = {name: set(where) for name, where in request.absent}
-    lines = []
-    for name, by_index in sourced.items():
-        targets = {t for where in by_index.values() for t in where} - absent.get(name, set())
-        if targets:
-            marker = targets_marker(targets, everything)
-            lines.append(name + (f" ; {marker}" if marker else ""))
-    return {_anchor_name(request): lines} if sourced else {}
-
-
-def _anchor_name(request: Request) -> str:
-    taken = {environment.extra for environment in request.environments}
-    return next(name for number in range(len(taken) + 1) if (name := f"lockgrid-sources-{number}") not in taken)
-
-
-def _source_settings(request: Request, sourced: _Sourced, indexes: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    anchor = _anchor_name(request)
-    sources: dict[str, list[dict[str, str]]] = {}
-    for name, by_index in sourced.items():
-        for index, targets in by_index.items():
-            marker = targets_marker(targets, request.all_targets)
-            sources.setdefault(name, []).append({"index": index, **({"marker": marker} if marker else {})})
-    return {
-        "conflicts": [[{"extra": anchor}, {"extra": environment.extra}] for environment in request.environments],
-        "sources": sources,
-        "index": list(indexes),
-    }
 
 
 def _override(environment: Environment, override: Override, request: Request) -> str:

@@ -173,3 +173,12 @@ def test_a_big_answer_may_take_longer() -> None:
     assert http.patience(0) == 40
     assert 40 < http.patience(10**6) < 50
     assert http.patience(16 * 1024**2) == 120
+
+
+def test_of_two_indexes_on_one_host_the_one_that_has_the_file_is_logged_in_to() -> None:
+    one = IndexSource(url="https://index.example/one", username="one", password="x")
+    two = IndexSource(url="https://index.example/two", name="two", username="two", password="y")
+    http = opened(UvConfig(indexes=(one,), network={}, named={"two": two}), {})
+    assert http._credentials("https://index.example/one/a/") == ("one", "x")
+    assert http._credentials("https://index.example/two/a/") == ("two", "y")
+    assert http._credentials("https://index.example/files/a") == ("one", "x")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lockgrid.core.gridfile import is_edited, parse_grid, render_grid
 from lockgrid.errors import InputError
 from lockgrid.model.finding import Finding
-from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, SourceRecord
 from unit.builders import golden
 from unit.grids import GRID
 
@@ -45,6 +45,22 @@ def test_cells_are_sorted_by_environment_platform_and_python_as_a_version() -> N
     shuffled = replace(GRID, cells=GRID.cells[::-1])
     assert render_grid(shuffled) == render_grid(GRID)
     assert parse_grid(render_grid(shuffled)) == GRID
+
+
+def test_what_came_from_an_index_of_its_own_is_kept_and_nothing_is_said_where_nothing_did() -> None:
+    assert "sources" not in tomllib.loads(render_grid(GRID))
+    record = SourceRecord(
+        environment="vgf", package="torch", index="cpu", platforms=("linux-x86_64",), files=(("torch-1+cpu.whl", "0"),)
+    )
+    grid = replace(GRID, sources=(record, replace(record, package="x", files=(), dateless=True)))
+    text = render_grid(grid)
+    assert parse_grid(text) == grid
+    assert not is_edited(text)
+    head = {"environment": "vgf", "index": "cpu", "platforms": ["linux-x86_64"]}
+    assert tomllib.loads(text)["sources"] == [
+        {**head, "package": "torch", "files": {"torch-1+cpu.whl": "0"}},
+        {**head, "package": "x", "files": {}, "dateless": True},
+    ]
 
 
 WORD = st.text(st.characters(codec="utf-8"), max_size=10)

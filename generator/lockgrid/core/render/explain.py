@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from lockgrid.core.resolution import timestamp
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid
 
+# Findings that a newer floor would do away with.
+_OF_FLOORS = frozenset({"cxxabi", "gcc", "glibc", "glibcxx", "macos"})
+
 
 def render_explanation(
     grid: Grid, cells: Sequence[CellRecord], reasons_accepted: Mapping[tuple[str, str], str], *, fully: bool
@@ -90,8 +93,9 @@ def _blocker(blocker: Blocker, cutoff: str) -> Iterator[str]:
     if blocker.finding:
         yield f"    finding      {blocker.finding}"
         yield f"    found        {blocker.exists}"
-        yield "    would serve  other versions were not looked into: require or override one and lock again,"
-        yield f'                 or accept "{blocker.finding}" under [accept], with a reason'
+        yield "    would serve  other versions were not looked into: require or override one and lock again;"
+        floor = "raise the floor in envs/targets.toml; or " if blocker.finding.partition(":")[0] in _OF_FLOORS else ""
+        yield f'                 or {floor}accept "{blocker.finding}" under [accept], with a reason'
         return
     yield f"    exists       {blocker.exists}"
     yield f"    missing      {blocker.missing}"

@@ -1,6 +1,6 @@
 """How long lockgrid takes beside uv, measured in one run: medians of pairs, A then B, B then A, and so on.
 
-    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,loop,start,grid]
+    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,inside,loop,start,grid]
 
 Reads this repository's envs/ and uses the index that uv is configured with; the grid measurement uses an
 index that it serves itself. Writes nothing outside a temporary folder.
@@ -9,8 +9,10 @@ index that it serves itself. Writes nothing outside a temporary folder.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -18,9 +20,12 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lockgrid.adapters.cache import Cache
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -73,6 +78,36 @@ def report(name: str, ours: Timing, theirs: Timing, limit: float) -> bool:
         flush=True,
     )
     return ratio <= limit
+
+
+def copy_insides(source: Path, target: Path) -> None:
+    """Copy of lockgrid's cache what is kept by a file's hash for ever about its inside, and nothing else."""
+    Cache(target).close()
+    (known,), (new,) = (list(folder.glob("cache-*.sqlite3")) for folder in (source, target))
+    with closing(sqlite3.connect(new)) as connection, connection:
+        connection.execute("attach ? as known", (str(known),))
+        connection.execute("insert into entries select * from known.entries where kind in ('contents', 'judged')")
+
+
+# Runs lockgrid and says on stderr how many seconds it took, and how many of these proofs 4 and 5.
+INSIDE = """
+import sys, time
+from lockgrid.commands import solve
+begin, spent, inspect = time.perf_counter(), 0.0, solve.inspect
+def timed(*arguments, **more):
+    global spent
+    start = time.perf_counter()
+    try:
+        return inspect(*arguments, **more)
+    finally:
+        spent += time.perf_counter() - start
+solve.inspect = timed
+from lockgrid.cli import main
+try:
+    main()
+finally:
+    print(time.perf_counter() - begin, spent, file=sys.stderr)
+"""
 
 
 class Bench:
@@ -160,12 +195,14 @@ class Bench:
         return report("(b) warm, backends, against uv lock with cache-control", ours, theirs, 5.0)
 
     def cold(self) -> bool:
-        """(c) The backends with empty caches and nothing locked."""
+        """(c) The backends with empty caches and nothing locked; what is inside the wheels is measured by (d)."""
+        self.lockgrid(self.backends)()
 
         def ours() -> None:
             project = Path(tempfile.mkdtemp(dir=self.folder))
             shutil.copytree(self.backends / "envs", project / "envs")
             shutil.copy(self.backends / "pyproject.toml", project)
+            copy_insides(self.folder / "cache-lockgrid", project / "own-cache")
             run([*LOCKGRID, "-q", "lock"], project, self._cold_env(project))
 
         def theirs() -> None:
@@ -174,6 +211,40 @@ class Bench:
             run([UV, "lock", "--python", sys.executable], project, self._cold_env(project))
 
         return report("(c) cold, backends, against uv lock as typed", *pairs(self.count, ours, theirs), 2.0)
+
+    def inside(self) -> bool:
+        """(d) What proofs 4 and 5 add to a warm lock that resolves anew; and what the first look costs, once."""
+        self.lockgrid(self.everything)()
+        times = []
+        for _ in range(self.count):
+            command = [sys.executable, "-c", INSIDE, "-q", "lock", "--upgrade"]
+            done = subprocess.run(
+                command, cwd=self.everything, env=self.env, capture_output=True, text=True, check=True
+            )
+            whole, inside = map(float, done.stderr.split()[-2:])
+            times.append(inside / (whole - inside))
+        added = statistics.median(times)
+        verdict = "ok" if added <= 0.2 else "TOO SLOW"
+        print(
+            f"(d) warm, proofs 4 and 5 add {added:.1%} to a lock that resolves anew, limit 20%: {verdict}", flush=True
+        )
+        env = self._cold_env(Path(tempfile.mkdtemp(dir=self.folder)))
+        begin = time.perf_counter()
+        done = subprocess.run(
+            [*LOCKGRID, "-q", "audit", "--json"],
+            cwd=self.everything,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        wheels = json.loads(done.stdout)["wheels"]
+        read, size = (sum(wheel[key] for wheel in wheels) / 1e6 for key in ("read", "size"))
+        seconds = time.perf_counter() - begin
+        print(
+            f"    first look into {len(wheels)} wheels: {read:,.0f} MB of {size:,.0f} MB, {seconds:.0f} s", flush=True
+        )
+        return added <= 0.2
 
     def _cold_env(self, project: Path) -> dict[str, str]:
         caches = {"UV_CACHE_DIR": str(project / "uv-cache"), "LOCKGRID_CACHE_DIR": str(project / "own-cache")}
@@ -267,7 +338,7 @@ def _toml(value: Any) -> str:
 
 def main() -> None:
     """Run the measurements that were asked for; exit 1 when one is over its limit."""
-    names = ("warm", "backends", "cold", "loop", "start", "grid")
+    names = ("warm", "backends", "cold", "inside", "loop", "start", "grid")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=FEWEST_PAIRS, help="how many pairs to take medians of")
     parser.add_argument("--only", default=",".join(names), help=f"some of {','.join(names)}")
@@ -282,6 +353,7 @@ def main() -> None:
             "warm": bench.warm,
             "backends": bench.warm_backends,
             "cold": bench.cold,
+            "inside": bench.inside,
             "loop": bench.loop,
             "start": bench.start,
             "grid": bench.grid,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from sessions.backend import backends, run_backend, run_backends
 from sessions.cell import Grid
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_command
+from sessions.uvsettings import uv_env
 
 LOCKS = ROOT / "locks"
 T = TypeVar("T")
@@ -40,13 +42,6 @@ def _orderly(session: nox.Session, job: Callable[[], T]) -> T:
         return session.error(failure.message)
 
 
-def sync(session: nox.Session, environment: str, python: str) -> None:
-    """Make the venv of ``python`` hold exactly the pins of the environment's lockfile, every file by its hash."""
-    lockfile = LOCKS / environment / f"{host_platform()}.txt"
-    command = sync_command(python, lockfile, LOCKS / "build.txt")
-    session.run_install(*command, env=clean_env(), include_outer_env=False, external=True)
-
-
 # -- lockgrid itself --------------------------------------------------------------------------------------
 
 
@@ -55,12 +50,19 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
 
     ``bootstrap``: where ``dev`` is not locked yet, install lockgrid with what its pyproject.toml asks for.
     """
+    with ExitStack() as stack:
+        env = _orderly(session, lambda: stack.enter_context(uv_env()))
+        _install_tools(session, env, bootstrap=bootstrap)
+
+
+def _install_tools(session: nox.Session, env: dict[str, str], *, bootstrap: bool) -> None:
     cells = _orderly(session, lambda: Grid(ROOT, host_platform()).cells("dev"))
     cell = cells.get(RUNNING)
     python = str(session.virtualenv.location)
-    options: dict[str, Any] = {"env": clean_env(), "include_outer_env": False, "external": True}
+    options: dict[str, Any] = {"env": env, "include_outer_env": False, "external": True}
     install = [*UV, "pip", "install", "--quiet", "--python", python]
-    if bootstrap and not (LOCKS / "dev" / f"{host_platform()}.txt").is_file():
+    lockfile = LOCKS / "dev" / f"{host_platform()}.txt"
+    if bootstrap and not lockfile.is_file():
         session.warn("locks/dev is not there yet: installing lockgrid unpinned, from generator/pyproject.toml")
         session.run_install(*install, "--editable", "generator", **options)
         return
@@ -69,7 +71,7 @@ def install_tools(session: nox.Session, *, bootstrap: bool = False) -> None:
     if cell is None or cell["status"] != "proven":
         known = ", ".join(p for p, c in cells.items() if c["status"] == "proven") or "none on this machine"
         session.error(f"dev is not proven on {host_platform()} with Python {RUNNING}; run nox on one of: {known}")
-    sync(session, "dev", python)
+    session.run_install(*sync_command(python, lockfile, LOCKS / "build.txt"), **options)
     install += ["--no-deps", "--no-build-isolation", "--offline", "--compile-bytecode", "--editable", "generator"]
     session.run_install(*install, **options)
 

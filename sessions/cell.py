@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)\s*(?:;([^\\]*))?\\
 class Cell:
     """A proven cell of this machine.
 
-    ``digests`` are those of its lockfile and of ``build.txt``, as in the grid; ``download`` is in bytes.
+    ``digests`` are those of its lockfile and of ``build.txt``, as in the grid; ``download`` is in bytes. ``sources``
+    names the index of each package that comes from one of its own.
     """
 
     environment: str
@@ -35,6 +36,7 @@ class Cell:
     pins: Mapping[str, str]
     digests: tuple[str, str]
     download: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lock(self) -> str:
@@ -122,7 +124,14 @@ class Grid:
             pins=dict(read_pins(pinned.decode("utf-8"), python)),
             digests=(_digest(pinned), _digest(building)),
             download=self.cells(environment)[python].get("bytes", 0),
+            sources=self._sources(environment),
         )
+
+    def _sources(self, environment: str) -> dict[str, str]:
+        """The index, by its name, of each package that the grid says to come from one of its own."""
+        entries = (self._table or {}).get("sources", ())
+        mine = [e for e in entries if e["environment"] == environment and self.platform in e["platforms"]]
+        return {entry["package"]: entry["index"] for entry in mine}
 
     def _read(self, path: Path) -> bytes:
         """A file under ``locks/``, which must be the one that the grid was proven with."""
@@ -137,6 +146,19 @@ class Grid:
                 f"restore both from version control, or {_RENEW}",
             )
         return content
+
+
+def only_pins(text: str, names: Collection[str]) -> str:
+    """A lockfile with its options and the pins of these packages (normalised) alone."""
+    kept = []
+    keeps = True
+    for line in text.splitlines():
+        if line and not line.startswith((" ", "#")):
+            found = _PIN.fullmatch(line.strip())
+            keeps = found is None or canonicalize_name(found[1]) in names
+        if keeps:
+            kept.append(f"{line}\n")
+    return "".join(kept)
 
 
 def read_pins(text: str, python: str) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,13 @@ def read_platform(root: Path, platform: str) -> dict[str, Any]:
     return dict(_typed(platforms, platform, dict, "envs/targets.toml"))
 
 
+def read_indexes(root: Path) -> dict[str, str]:
+    """``[indexes]`` in ``envs/targets.toml``: the URLs that it gives, by name."""
+    entries = _typed(_table(root / "envs" / "targets.toml"), "indexes", dict, "envs/targets.toml")
+    urls = {name: entry.get("url") if isinstance(entry, dict) else entry for name, entry in entries.items()}
+    return {name: url for name, url in urls.items() if isinstance(url, str)}
+
+
 def _merge(root: Path, environment: str, spec: Spec, seen: tuple[str, ...]) -> None:
     if environment in seen:
         raise Failure("grid", f"envs/{environment}.toml extends itself")

@@ -7,15 +7,17 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sessions.failure import Failure
 from sessions.machine import ROOT, clean_env
+from sessions.spec import read_indexes
 
 # Of uv.toml, as in lockgrid (a test compares): the indexes, and how to reach them.
 INDEXES = ("index", "index-url", "extra-index-url")
+_VARIABLES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 NETWORK_KEYS = (
     "allow-insecure-host",
     "cache-dir",
@@ -29,15 +31,68 @@ NETWORK_KEYS = (
 
 
 @contextlib.contextmanager
-def uv_env() -> Iterator[dict[str, str]]:
-    """The environment for uv: with a configuration file of its own, which holds just that."""
+def uv_env(index: str = "", reserved: Collection[str] = ()) -> Iterator[dict[str, str]]:
+    """The environment for uv: with a configuration file of its own, which holds just that.
+
+    ``reserved`` are names of indexes that serve none but their own packages: uv is told of ``index`` alone, which is
+    one of them, or without it of all others. Raises ``Failure`` where nothing says what their URLs are.
+    """
     env = clean_env()
-    text = settings_text(list(_tables(env)))
+    tables = list(_tables(env))
+    if reserved:
+        known = {name: _find(name, env, tables) for name in reserved}
+        urls = {entry["url"].rstrip("/") for entry in known.values()}
+        env, tables = _alone(env, tables, known[index]) if index else _without(env, tables, {*known, *urls})
+    text = settings_text(tables)
     with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
         file = Path(folder) / "uv.toml"
         file.write_text(text, encoding="utf-8")
         env.pop("UV_NO_CONFIG", None)
         yield env | {"UV_CONFIG_FILE": str(file)}
+
+
+def _find(name: str, env: Mapping[str, str], tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The table of an index, from the environment, uv's configuration or ``[indexes]``, as lockgrid looks for it."""
+    words = f"{env.get('UV_INDEX', '')} {env.get('UV_DEFAULT_INDEX', '')}".split()
+    found = [{"name": name, "url": word.removeprefix(f"{name}=")} for word in words if word.startswith(f"{name}=")]
+    found += [dict(entry) for table in tables for entry in table.get("index", ()) if entry.get("name") == name]
+    if not found and (url := read_indexes(ROOT).get(name)):
+        found = [{"name": name, "url": url}]
+    if not found:
+        hint = f"set UV_INDEX={name}=<its URL>, or name it in uv.toml or in [indexes] of envs/targets.toml"
+        raise Failure("install", f"the lock needs the index {name}, and nothing says where that is: {hint}")
+    return found[0]
+
+
+def _alone(
+    env: Mapping[str, str], tables: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """The settings with this index and no other."""
+    only = {key: value for key, value in entry.items() if key != "explicit"} | {"default": True}
+    chosen: list[Mapping[str, Any]] = [{"index": [only]}]
+    chosen += [{key: value for key, value in table.items() if key not in INDEXES} for table in tables]
+    return {key: value for key, value in env.items() if key not in _VARIABLES}, chosen
+
+
+def _without(
+    env: Mapping[str, str], tables: Sequence[Mapping[str, Any]], reserved: Collection[str]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """The settings without the indexes of these names and URLs."""
+
+    def may_stay(name: str, url: str) -> bool:
+        return name not in reserved and url.rstrip("/") not in reserved
+
+    env = dict(env)
+    for key in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
+        words = [(word, word.partition("=")) for word in env.get(key, "").split()]
+        env[key] = " ".join(w for w, (name, _, url) in words if may_stay(name, w) and may_stay("", url))
+    kept: list[Mapping[str, Any]] = []
+    for table in tables:
+        entries = [e for e in table.get("index", ()) if may_stay(e.get("name", ""), e["url"])]
+        more = [url for url in table.get("extra-index-url", ()) if may_stay("", url)]
+        changed = {"index": entries, "extra-index-url": more}
+        kept.append({**table, **{key: value for key, value in changed.items() if key in table}})
+    return {key: value for key, value in env.items() if value or key not in _VARIABLES}, kept
 
 
 def settings_text(tables: list[Mapping[str, Any]]) -> str:

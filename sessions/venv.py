@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from sessions.cell import Cell
+from sessions.cell import Cell, only_pins
 from sessions.failure import Failure
 from sessions.isolation import differences, unmet
 from sessions.machine import ROOT, UV, clean_env, say, sync_command
@@ -134,11 +134,24 @@ class Venv:
         self._uv(command, "the venv cannot be made")
 
     def _install(self) -> None:
-        command = sync_command(self.python, self.cell.lockfile, self.cell.build)
-        self._uv(command, f"{self.cell.lock} cannot be installed for {self.cell}")
+        """What comes from an index of its own first, each index by itself; uv then leaves what is there alone.
 
-    def _uv(self, command: Sequence[str], failed: str) -> None:
-        with uv_env() as env:
+        With several indexes at once uv might ask one for what is another's: it never looks for a hash.
+        """
+        failed = f"{self.cell.lock} cannot be installed for {self.cell}"
+        sources = self.cell.sources
+        with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
+            part = Path(folder) / "pins.txt"
+            text = self.cell.lockfile.read_text(encoding="utf-8")
+            done: set[str] = set()
+            for index in sorted(set(sources.values())):
+                done |= {name for name in sources if sources[name] == index}
+                part.write_text(only_pins(text, done), encoding="utf-8")
+                self._uv(sync_command(self.python, part, self.cell.build), failed, index)
+        self._uv(sync_command(self.python, self.cell.lockfile, self.cell.build), failed)
+
+    def _uv(self, command: Sequence[str], failed: str, index: str = "") -> None:
+        with uv_env(index, set(self.cell.sources.values())) as env:
             done = subprocess.run(
                 command,
                 env=env,

@@ -104,5 +104,5 @@ def test_every_wrong_input_is_told_in_one_run(tmp_path: Path) -> None:
     assert "2 problems in the input" in done.stderr
 
 
-def test_nothing_to_audit_is_wrong_input(tmp_path: Path) -> None:
-    assert "FILE.whl" in audit(tmp_path, code=2).stderr
+def test_without_files_and_without_a_project_there_is_nothing_to_audit(tmp_path: Path) -> None:
+    assert "run lockgrid where envs/ is" in audit(tmp_path, code=2).stderr

@@ -18,7 +18,7 @@ from lockgrid.core.spec import parse_spec
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import LockedPin, Pin, ProvenCell
 from lockgrid.model.index import DistMetadata, IndexFile, Page
-from lockgrid.model.spec import Declared, Environment, Override, Spec
+from lockgrid.model.spec import Declared, Environment, Override, Source, Spec
 from lockgrid.model.target import Platform, Target
 
 HOST = "https://index.example"
@@ -115,8 +115,10 @@ def metadata(
     )
 
 
-def facts(*pages: Page, cutoff: datetime = CUTOFF, known: Sequence[str] = ()) -> Facts:
-    return Facts(cutoff=cutoff, pages={p.name: p for p in pages}, known_hashes=frozenset(known))
+def facts(*pages: Page, cutoff: datetime = CUTOFF, known: Sequence[str] = (), dateless: Sequence[str] = ()) -> Facts:
+    """A page may be named by its key."""
+    found = {p.name: p for p in pages}
+    return Facts(cutoff=cutoff, pages=found, known_hashes=frozenset(known), dateless=frozenset(dateless))
 
 
 def simple_facts(*distributions: DistMetadata) -> Facts:
@@ -132,8 +134,8 @@ def simple_facts(*distributions: DistMetadata) -> Facts:
     return found
 
 
-def pin(name: str, version: str, file: IndexFile | None = None) -> Pin:
-    return Pin(name=name, version=version, file=file or any_wheel(name, version))
+def pin(name: str, version: str, file: IndexFile | None = None, index: str = "") -> Pin:
+    return Pin(name=name, version=version, file=file or any_wheel(name, version), index=index)
 
 
 def locked(name: str, version: str, pythons: Sequence[str], *files: str, via: Sequence[str] = ()) -> LockedPin:
@@ -152,7 +154,10 @@ def environment(
     sdists: Sequence[str] = (),
     overrides: Mapping[str, str] | None = None,
     apart: bool = False,
+    sources: Mapping[str, str] | None = None,
+    dateless: bool = False,
 ) -> Environment:
+    """``sources`` gives indexes by ``package@platform``."""
     file = f"envs/{name}.toml"
     return Environment(
         name=name,
@@ -165,6 +170,17 @@ def environment(
         overrides=tuple(
             Override(name=canonicalize_name(package), specifier=specifier)
             for package, specifier in (overrides or {}).items()
+        ),
+        sources=tuple(
+            Source(
+                name=canonicalize_name(key.partition("@")[0]),
+                platform=key.partition("@")[2],
+                index=index,
+                file=file,
+                key=f"sources.{key}",
+                dateless=dateless,
+            )
+            for key, index in sorted((sources or {}).items())
         ),
     )
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lockgrid.adapters.elf import elf_excerpt
-from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream
-from lockgrid.adapters.elfhead import GiveUpError, read_head
+from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream, ReadEnd
+from lockgrid.adapters.elfhead import read_head
+from lockgrid.adapters.elfneeds import GiveUpError
 from lockgrid.model.contents import Binary, Code, Format, Need
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ def binary_format(head: bytes) -> Format | None:
     return "PE" if head[:2] == b"MZ" and len(head) == MAGIC_BYTES else None
 
 
-def read_binary(path: str, form: Format, open_stream: OpenStream, size: int, *, sparing: bool = False) -> Binary | None:
+def read_binary(
+    path: str, form: Format, open_stream: OpenStream, size: int, read_end: ReadEnd | None = None
+) -> Binary | None:
     """The facts of the file of ``size`` bytes that ``open_stream`` opens; None for a DOS program, which is none.
 
-    ``sparing``: no more of an ELF file is read than its needs take, where these can be told from its beginning.
+    ``read_end`` is given where bytes are to be spared: then an ELF file is read in part, if that tells its needs.
     Raises ``BrokenBinaryError``, and whatever reading the stream raises.
     """
     try:
@@ -53,9 +56,8 @@ def read_binary(path: str, form: Format, open_stream: OpenStream, size: int, *, 
             # lief's enumerations warn of each number that they do not know.
             warnings.simplefilter("ignore", RuntimeWarning)
             if form == "ELF":
-                return (_read_elf_head(path, open_stream, size) if sparing else None) or _read_elf(
-                    path, open_stream, size
-                )
+                found = _read_elf_head(path, open_stream, size, read_end) if read_end else None
+                return found or _read_elf(path, open_stream, size)
             return _read_macho(path, open_stream) if form == "Mach-O" else _read_pe(path, open_stream)
     except (struct.error, UnicodeDecodeError) as error:
         raise BrokenBinaryError(str(error)) from error
@@ -124,23 +126,30 @@ def _with_symbols(highest: Iterable[tuple[Need, int]], symbols: Mapping[int, str
     return tuple(sorted(found, key=lambda need: (need.library, need.version)))
 
 
-def _read_elf_head(path: str, open_stream: OpenStream, size: int) -> Binary | None:
-    """What the file's beginning says, None where that is not enough."""
+def _read_elf_head(path: str, open_stream: OpenStream, size: int, read_end: ReadEnd) -> Binary | None:
+    """What the file's beginning says, and its end if need be; None where that is not enough."""
     try:
         with open_stream() as stream:
-            head = read_head(stream, size, path)
+            head = read_head(stream, size, path, read_end)
     except GiveUpError:
         return None
     highest = _highest((_text(library), _text(version), index) for library, version, index in head.versions)
     return Binary(
         path=path,
         format="ELF",
-        codes=(Code(machine=_name(_lief().ELF.ARCH(head.machine))),),
+        codes=(Code(machine=_machine(head.machine)),),
         needs=_with_symbols(highest, {index: _text(symbol) for index, symbol in head.symbols.items()}),
         libraries=tuple(map(_text, head.libraries)),
         linked=head.dynamic,
-        partial=True,
+        partial=head.dynamic,
     )
+
+
+def _machine(number: int) -> str:
+    try:
+        return _name(_lief().ELF.ARCH(number))
+    except ValueError:
+        return str(number)
 
 
 def _read_macho(path: str, open_stream: OpenStream) -> Binary:

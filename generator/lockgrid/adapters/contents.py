@@ -13,11 +13,13 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO, cast
 
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
+from lockgrid.adapters.deflate import known_end
 from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
@@ -25,11 +27,18 @@ from lockgrid.errors import ToolError
 from lockgrid.model.contents import Binary, Contents, Fault, FaultKind, Member
 
 # What no dynamic linker opens, by its name: not worth a read for each of the ten thousand files of a big wheel.
+# Static libraries and those that Windows linkers import from (.a, .lib) are archives of object files. What any
+# file may be called is not here: .bin, .dat, .o, .so, or no extension at all.
 _TEXT = (
-    ".py", ".pyi", ".pyc", ".pxd", ".pyx", ".txt", ".md", ".rst", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini",
-    ".h", ".hpp", ".hh", ".cuh", ".inc", ".inl", ".c", ".cc", ".cpp", ".cu", ".f", ".f90", ".cmake", ".html", ".css",
-    ".js", ".svg", ".png", ".csv", ".xml", ".fbs", ".proto", ".typed",
+    ".py", ".pyi", ".pyc", ".pxd", ".pxi", ".pyx", ".pyf", ".tp", ".txt", ".md", ".rst", ".json", ".toml", ".yaml",
+    ".yml", ".cfg", ".ini", ".h", ".hpp", ".hh", ".cuh", ".inc", ".inl", ".c", ".cc", ".cpp", ".cu", ".def", ".f",
+    ".f90", ".f95", ".swift", ".glsl", ".metallib", ".bc", ".cmake", ".build", ".pc", ".in", ".tpl", ".tmpl",
+    ".template", ".jinja", ".jinja2", ".html", ".css", ".js", ".mjs", ".svg", ".png", ".jpg", ".csv", ".xml", ".xsd",
+    ".xsl", ".xslt", ".fbs", ".proto", ".thrift", ".g4", ".typed", ".po", ".mo", ".pem", ".b64", ".plist", ".ld",
+    ".npy", ".npz", ".mat", ".sav", ".arff", ".wav", ".fits", ".nc", ".pkl", ".gz", ".bz2", ".xz", ".zip", ".whl",
+    ".a", ".lib",
 )  # fmt: skip
+_ZONES = "zoneinfo/"  # hundreds of files without extension
 _SMALLEST_BINARY = 52  # bytes: the header of a 32-bit ELF file
 _READ_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError,
@@ -65,6 +74,7 @@ class _Archive:
     """An opened wheel, and what was found out about it so far."""
 
     zip: zipfile.ZipFile
+    source: ByteSource
     limits: Limits
     sparing: bool = False
     faults: list[Fault] = field(default_factory=list)
@@ -75,6 +85,22 @@ class _Archive:
 
     def open(self, info: zipfile.ZipInfo) -> BinaryIO:
         return cast("BinaryIO", _Counted(self, cast("BinaryIO", self.zip.open(info)), info.file_size))
+
+    def end(self, info: zipfile.ZipInfo, keep: int) -> bytes | None:
+        """The last ``keep`` bytes of a member, None where they are not to be had without the others."""
+        # APPNOTE 4.3.7: the lengths of the name and of the extra field that stand before the data.
+        name, extra = struct.unpack("<2H", self.source.read(info.header_offset + 26, info.header_offset + 30))
+        behind = info.header_offset + 30 + name + extra + info.compress_size
+        fetch: Callable[[int], bytes] = lambda count: self.source.read(behind - count, behind)  # noqa: E731
+        if info.compress_type == zipfile.ZIP_STORED:
+            return fetch(keep)
+        return known_end(fetch, info.compress_size, keep, self.spend)
+
+    def spend(self, count: int) -> None:
+        """Take note of bytes that were inflated; raises ``_OverrunError`` where they are too many."""
+        self.inflated += count
+        if self.inflated > self.limits.inflated:
+            raise _OverrunError(f"more than {self.limits.inflated} bytes come out of this wheel")
 
     def text(self, info: zipfile.ZipInfo, limit: int) -> str:
         """A whole small member. Raises ``_OverrunError`` or one of ``_READ_ERRORS``."""
@@ -101,9 +127,7 @@ class _Counted(io.RawIOBase):
         self._claimed -= len(data)
         if not data and size and self._claimed:
             raise zipfile.BadZipFile(f"it ends {self._claimed} bytes before the size that the archive claims")
-        self._archive.inflated += len(data)
-        if self._archive.inflated > self._archive.limits.inflated:
-            raise _OverrunError(f"more than {self._archive.limits.inflated} bytes come out of this wheel")
+        self._archive.spend(len(data))
         return data
 
     def close(self) -> None:
@@ -127,7 +151,7 @@ def read_contents(
         what = f"it is no valid zip archive: {error}"
         raise NoArchiveError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
-        archive = _Archive(opened, limits, sparing)
+        archive = _Archive(opened, source, limits, sparing)
         infos = list(_installable(archive))
         hashes, scripts = _read_info(archive, filename, infos)
         binaries = tuple(_binaries(archive, infos))
@@ -234,7 +258,7 @@ def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, 
 def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
     for info in infos:
         path = info.filename
-        if info.file_size < _SMALLEST_BINARY or path.lower().endswith(_TEXT) or ".dist-info/" in path:
+        if info.file_size < _SMALLEST_BINARY or _is_data(path):
             continue
         try:
             found = _read_member(archive, info)
@@ -250,6 +274,11 @@ def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binar
                 yield found
 
 
+def _is_data(path: str) -> bool:
+    """Whether it is nothing that a dynamic linker opens, by its name."""
+    return path.lower().endswith(_TEXT) or ".dist-info/" in path or _ZONES in path
+
+
 def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
     # The other compressions of zipfile put no bound on what one block of input may become.
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -263,7 +292,8 @@ def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
         archive.fault("unread", info.filename, f"it claims {info.file_size} bytes, more than {archive.limits.member}")
         return None
     sparing = archive.sparing and info.compress_size > archive.limits.exact
-    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, sparing=sparing)
+    read_end = partial(archive.end, info) if sparing else None
+    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, read_end)
 
 
 def _printable(text: str) -> str:

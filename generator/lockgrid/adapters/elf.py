@@ -6,7 +6,6 @@ or two, so that neither a member's size nor a lie in its headers decides how muc
 
 from __future__ import annotations
 
-import struct
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple

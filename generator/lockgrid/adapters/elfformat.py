@@ -13,6 +13,8 @@ HEADER_BYTES = 64
 _SEGMENTS_LIMIT = 512
 
 OpenStream = Callable[[], BinaryIO]
+#: The last so many bytes of a file, None where they cannot be had without all that stand before them.
+ReadEnd = Callable[[int], bytes | None]
 
 
 class BrokenBinaryError(Exception):
@@ -42,22 +44,27 @@ class Layout(NamedTuple):
 
     @property
     def header(self) -> struct.Struct:
+        """The file's header."""
         return struct.Struct(self.order + ("16s2HI3QI6H" if self.wide else "16s2HI3II6H"))
 
     @property
     def section(self) -> struct.Struct:
+        """An entry of the section headers."""
         return struct.Struct(self.order + ("2I4Q2I2Q" if self.wide else "10I"))
 
     @property
     def symbol_size(self) -> int:
+        """Of an entry of the symbol table, in bytes."""
         return 24 if self.wide else 16
 
     @property
     def dynamic(self) -> struct.Struct:
+        """An entry of the dynamic section."""
         return struct.Struct(self.order + ("2Q" if self.wide else "2I"))
 
     @property
     def segment_size(self) -> int:
+        """Of an entry of the program headers, in bytes."""
         return 56 if self.wide else 32
 
     def read_segment(self, data: bytes, at: int) -> Segment:
@@ -84,6 +91,7 @@ class Header(NamedTuple):
 
     @property
     def machine(self) -> int:
+        """e_machine."""
         return self.fields[2]
 
     @property

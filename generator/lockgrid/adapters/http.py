@@ -30,7 +30,7 @@ _DEFAULT_TIMEOUT = 30.0
 # timeouts, and as many again for every so many bytes of a big file: by default 70 kB a second.
 _WHOLE_ANSWER = 4.0
 _BYTES_AT_ONCE = 8 * 1024**2
-#: Of an answer that is kept in memory, in bytes: more than any project page, and any sdist whose size is not stated, should take.
+#: Of an answer that is kept in memory, in bytes: more than a project page should take, or a sdist of unstated size.
 BODY_LIMIT = 256 * 1024**2
 
 
@@ -97,7 +97,7 @@ class Http:
 
     def __init__(self, config: UvConfig, environ: Mapping[str, str]) -> None:
         self.timeout = _timeout(environ)
-        self._sources = config.indexes
+        self._sources = (*config.indexes, *config.named.values())
         self._gate = asyncio.Semaphore(_CONNECTIONS)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=_certificates(config, environ)),
@@ -180,7 +180,8 @@ class Http:
         """User and password for a URL: its own, or those of the index on the same host, never those of another."""
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-        for source in self._sources:
+        # Of several on one host the one that the URL is below comes first.
+        for source in sorted(self._sources, key=lambda s: not strip_credentials(url).startswith(f"{s.url}/")):
             index = urlsplit(source.url)
             if index.netloc.rpartition("@")[2] != host:
                 continue

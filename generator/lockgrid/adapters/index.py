@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -74,19 +74,22 @@ class Index:
             runner.run(http.close())
             runner.close()
 
-    def pages(self, names: Iterable[str], advance: Advance = _silent) -> dict[str, Page]:
+    def pages(self, names: Iterable[str], advance: Advance = _silent, index: str = "") -> dict[str, Page]:
         """The pages of the projects (normalised names); a project that no index has gets a ``missing`` page.
+
+        ``index`` names the only one to ask, which ``[sources]`` names; without it uv's plain indexes are asked.
 
         Raises ``ToolError`` when an index fails: failing is not the same as not having a project.
         """
         wanted = sorted(set(names))
+        sources = [self._config.named[index]] if index else self._sources
         fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
-        prefix = " ".join(source.url for source in self._sources)
+        prefix = " ".join(source.url for source in sources)
         heads = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
         found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
         rest = [name for name in wanted if name not in found]
         if rest:
-            fetched = self._run(lambda http: _gather([self._page(http, name) for name in rest], advance))
+            fetched = self._run(lambda http: _gather([self._page(http, sources, name) for name in rest], advance))
             encoded = {page.name: (page.digest, *pages.encode_page(page)) for page in fetched}
             now = self._clock()
             # Bodies first: a head that is there has its body.
@@ -101,8 +104,8 @@ class Index:
             raise ToolError("lockgrid's cache lost a page while it was in use", next_step="run again")
         return found[digest]
 
-    async def _page(self, http: Http, name: str) -> Page:
-        for source in self._sources:
+    async def _page(self, http: Http, sources: Sequence[IndexSource], name: str) -> Page:
+        for source in sources:
             page = await self._page_at(http, source, name)
             if not page.missing:
                 return page

@@ -197,7 +197,7 @@ def _html_row(url: str, anchor: dict[str, str | None]) -> _Row:
         link.partition("#")[0],
         digest.lower() if kind == "sha256" else "",
         None,
-        None,
+        anchor.get("data-upload-time") or None,  # in no PEP, and some indexes have it; uv reads it too
         anchor.get("data-requires-python") or None,
         (anchor["data-yanked"] or "") if "data-yanked" in anchor else None,
         metadata.removeprefix("sha256=") if metadata.startswith("sha256=") else "",

@@ -13,7 +13,7 @@ import threading
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +21,7 @@ from typing import Any, Self
 import tomlkit
 
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.uvconfig import CACHE_CONTROL, IndexSource, UvConfig, uv_environment
+from lockgrid.adapters.uvconfig import CACHE_CONTROL, IndexSource, UvConfig, index_variables, uv_environment
 from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.index import DistMetadata
 
@@ -87,7 +87,7 @@ class Uv:
 
     def __init__(self, binary: str, config: UvConfig, environ: Mapping[str, str], cache: Cache, now: float) -> None:
         self._binary = binary
-        self._environ = uv_environment(environ)
+        self._environ = uv_environment(environ) | _credentials(config)
         self._running: set[subprocess.Popen[str]] = set()
         self._guard = threading.Lock()
         self._stopped = False
@@ -116,6 +116,14 @@ class Uv:
             running = list(self._running)
         for process in running:
             _end(process)
+
+    @property
+    def index_tables(self) -> list[dict[str, Any]]:
+        """The indexes that ``[sources]`` names, for ``[[tool.uv.index]]``, where alone uv's sources find them.
+
+        Without credentials: uv has those in its environment.
+        """
+        return [_index_table(source) for source in self.config.named.values()]
 
     def lock(self, project: str, settings: Mapping[str, object], preferences: str = "") -> Resolved | NoSolution:
         """Lock the ``pyproject.toml`` text ``project`` under ``settings`` (keys of ``uv.toml``).
@@ -235,7 +243,7 @@ class Uv:
             url = match[1].rstrip("/")
             cache.put("default-index", {key: url.encode()}, now=now)
         source = IndexSource(url=url, default=True, table={"url": url})
-        return UvConfig(indexes=(*config.indexes, source), network=config.network, offline=config.offline)
+        return replace(config, indexes=(*config.indexes, source))
 
 
 def _locked_metadata(package: Mapping[str, Any], provided: Iterable[str]) -> DistMetadata:
@@ -260,10 +268,21 @@ def _locked_requirement(entry: Mapping[str, Any], extra: str = "") -> str:
     return f"{entry['name']}{extras}{version}{tail}"
 
 
+def _credentials(config: UvConfig) -> dict[str, str]:
+    """Users and passwords of the indexes that ``[sources]`` names, as variables: no file may hold them."""
+    found: dict[str, str] = {}
+    for name, source in config.named.items():
+        values = dict(zip(index_variables(name), (source.username, source.password), strict=True))
+        found |= {key: value for key, value in values.items() if value}
+    return found
+
+
 def _index_table(source: IndexSource) -> dict[str, Any]:
     table: dict[str, Any] = {**source.table, "url": source.url}
     table.pop("default", None)  # what its table said; which one is asked last was settled since
-    if source.default:
+    if source.explicit:
+        table["explicit"] = True
+    elif source.default:
         table["default"] = True
     table.setdefault("cache-control", CACHE_CONTROL)
     return table

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from lockgrid.errors import InputError, Problem
 
@@ -69,11 +69,16 @@ class IndexSource:
 
 @dataclass(frozen=True, slots=True)
 class UvConfig:
-    """``indexes`` in the order in which uv asks them; ``network`` are keys for a ``uv.toml``."""
+    """``indexes`` in the order in which uv asks them; ``network`` are keys for a ``uv.toml``.
+
+    ``named`` are the indexes, by name, that ``[sources]`` names: asked for the packages that name them, and not
+    among ``indexes``. Their URLs hold no credentials; one that has ``default`` set was the default index.
+    """
 
     indexes: tuple[IndexSource, ...]
     network: Mapping[str, Any]
     offline: bool = False
+    named: Mapping[str, IndexSource] = field(default_factory=dict)
 
     @property
     def default(self) -> IndexSource | None:
@@ -88,8 +93,18 @@ def strip_credentials(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
 
 
-def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
-    """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files."""
+def read_config(
+    project: Path,
+    environ: Mapping[str, str],
+    sources: Iterable[str] = (),
+    urls: Iterable[tuple[str, str]] = (),
+) -> UvConfig:
+    """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files.
+
+    ``sources`` are the names that ``[sources]`` gives, ``urls`` the indexes of ``[indexes]``: one that uv's own
+    configuration names as well is what that says, so that a mirror can stand in for it. A name that is in neither
+    is not among ``named``.
+    """
     tables = [] if _is_set(environ, "UV_NO_CONFIG") else _tables(project, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
@@ -98,11 +113,68 @@ def read_config(project: Path, environ: Mapping[str, str]) -> UvConfig:
         for key in _NETWORK_KEYS:
             if key in table:
                 network.setdefault(key, table[key])
+    indexes = [_with_credentials(index, environ) for index in indexes]
+    more = [IndexSource(url=url, name=name, table={"name": name, "url": url}) for name, url in urls]
+    more = [_with_credentials(index, environ) for index in more]
+    named = _named_indexes([*indexes, *more], set(sources))
+    reserved = {index.url for index in named.values()}
+    rest = [
+        i
+        for i in indexes
+        if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
+    ]
     return UvConfig(
-        indexes=_ordered([_with_credentials(index, environ) for index in indexes]),
+        indexes=_ordered(rest),
         network=network,
         offline=_is_set(environ, "UV_OFFLINE"),
+        named=named,
     )
+
+
+def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str, IndexSource]:
+    """The indexes of these names, the first of each, without credentials in the URL; also whether it is the default."""
+    indexes = list(indexes)
+    defaults = [_as_uv_says(strip_credentials(index.url)) for index in indexes if index.default][:1]
+    named: dict[str, IndexSource] = {}
+    for index in indexes:
+        if index.name not in names or index.name in named:
+            continue
+        url, parts = _as_uv_says(strip_credentials(index.url)), urlsplit(index.url)
+        own = not (index.username or index.password)
+        named[index.name] = replace(
+            index,
+            url=url,
+            default=url in defaults,
+            explicit=True,
+            username=unquote(parts.username or "") if own else index.username,
+            password=unquote(parts.password or "") if own else index.password,
+        )
+    return named
+
+
+def _as_uv_says(url: str) -> str:
+    """The URL in normal form (WHATWG): uv's answers are compared with it."""
+    parts = urlsplit(url)
+    default = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    host = parts.netloc.lower().removesuffix(default) if default else parts.netloc
+    return urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
+
+
+def index_faults(config: UvConfig) -> dict[str, str]:
+    """For each index that ``[sources]`` names what makes it useless as one, as the end of a sentence, or nothing."""
+    faults = {}
+    for name, source in config.named.items():
+        twins = sorted(n for n, other in config.named.items() if other.url == source.url and n != name)
+        faults[name] = f"has the URL of {twins[0]!r}: give both one name" if twins else ""
+        if source.default:
+            faults[name] = "is the default index, from which everything comes that has no source"
+    return faults
+
+
+def index_variables(name: str) -> tuple[str, str]:
+    """The variables that hold an index's user and password, the way uv spells its name."""
+    key = "".join(c.upper() if c.isalnum() else "_" for c in name)
+    return f"UV_INDEX_{key}_USERNAME", f"UV_INDEX_{key}_PASSWORD"
 
 
 def _is_set(environ: Mapping[str, str], key: str) -> bool:
@@ -256,13 +328,13 @@ def _table_indexes(table: Mapping[str, Any]) -> list[IndexSource]:
 
 def _with_credentials(index: IndexSource, environ: Mapping[str, str]) -> IndexSource:
     """Credentials from ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``, the way uv spells the name."""
-    key = "".join(c.upper() if c.isalnum() else "_" for c in index.name)
+    username, password = index_variables(index.name)
     return IndexSource(
         url=index.url.rstrip("/"),
         name=index.name,
         default=index.default,
         explicit=index.explicit,
-        username=environ.get(f"UV_INDEX_{key}_USERNAME", "") if key else "",
-        password=environ.get(f"UV_INDEX_{key}_PASSWORD", "") if key else "",
+        username=environ.get(username, "") if index.name else "",
+        password=environ.get(password, "") if index.name else "",
         table=index.table,
     )

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from lockgrid.adapters.cache import Cache, cache_folder
-from lockgrid.adapters.index import Index
-from lockgrid.adapters.uv import Uv, find_uv
-from lockgrid.adapters.uvconfig import read_config
 from lockgrid.commands.context import Context
 from lockgrid.commands.inspect import inspect
-from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import read_locked
+from lockgrid.commands.ports import open_ports
 from lockgrid.core.accept import record
 from lockgrid.core.candidates import Facts
 from lockgrid.core.gridfile import PATH as GRID
@@ -22,8 +17,10 @@ from lockgrid.core.gridfile import found_values
 from lockgrid.core.keep import locked_pins
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.contents import Contents
-from lockgrid.model.grid import FoundRecord, Grid, OldLocks, ProvenCell
+from lockgrid.model.grid import FoundRecord, Grid, Lockfile, OldLocks, ProvenCell
 from lockgrid.model.spec import Cell, Spec
+
+_NOTHING = Lockfile(environment="", platform="", pythons=(), sdists=(), pins=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +44,14 @@ def audit_locks(context: Context) -> LocksAudit:
     """
     spec, grid = context.spec(), context.require_grid()
     locks = read_locked(context).locks
-    known = frozenset(h for lockfile in locks.values() for pin in lockfile.pins for h in pin.hashes)
-    now = context.clock()
-    with ExitStack() as stack:
-        cache = Cache(cache_folder(context.environ))
-        stack.callback(cache.close)
-        config = read_config(context.store.root, context.environ)
-        uv = stack.enter_context(Uv(find_uv(context.environ), config, context.environ, cache, now))
-        index = stack.enter_context(Index(uv.config, cache, context.environ, context.clock))
-        facts = Facts(cutoff=grid.exclude_newer, known_hashes=known)
-        learner = Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now)
-        learner.pages({pin.name for lockfile in locks.values() for pin in lockfile.pins})
-        cells = _cells(spec, grid, locks, facts)
+    with open_ports(context, spec, spec.environments, locks, grid.exclude_newer) as (_, learner):
+        learner.pages(
+            environment.project(pin.name, target)
+            for environment in spec.environments
+            for target in environment.targets
+            for pin in (locks.get((environment.name, target.platform.name)) or _NOTHING).pins
+        )
+        cells = _cells(spec, grid, locks, learner.facts)
         inspected = inspect(learner, cells, anew=True)
     found = [one for environment in spec.environments for one in record(environment, inspected.findings, every=True)]
     return LocksAudit(contents=inspected.contents, cells=len(cells), findings=tuple(found))

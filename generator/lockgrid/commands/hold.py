@@ -12,7 +12,7 @@ from lockgrid.core.candidates import Facts
 from lockgrid.core.keep import locked_pins
 from lockgrid.core.prove import prove_closure, prove_index, unneeded
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
-from lockgrid.model.grid import Blockers, Lockfile, OldLocks, Pin, ProvenCell
+from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
@@ -43,7 +43,7 @@ def held_cells(
 def _prove(learner: Learner, domain: Domain, locks: OldLocks) -> list[ProvenCell] | None:
     learner.progress.step("proving what is locked")
     chosen: dict[Cell, Sequence[Pin]] = {}
-    learner.pages({pin.name for lockfile in _lockfiles(domain, locks) for pin in lockfile.pins})
+    learner.pages(_projects(domain, locks))
     for environment, targets in domain:
         for target in targets:
             found = locked_pins(environment, target, locks, learner.facts)
@@ -74,6 +74,11 @@ def _prove_cell(environment: Environment, target: Target, pins: Sequence[Pin], f
     return ProvenCell(environment=environment.name, target=target, pins=tuple(pins), via=via)
 
 
-def _lockfiles(domain: Domain, locks: OldLocks) -> list[Lockfile]:
-    names = {(environment.name, target.platform.name) for environment, targets in domain for target in targets}
-    return [locks[name] for name in sorted(names) if name in locks]
+def _projects(domain: Domain, locks: OldLocks) -> set[str]:
+    """The keys of the pages that list what is locked."""
+    cells = {(e.name, t.platform.name): (e, t) for e, targets in domain for t in targets}
+    return {
+        environment.project(pin.name, target)
+        for name, (environment, target) in cells.items()
+        for pin in (locks[name].pins if name in locks else ())
+    }

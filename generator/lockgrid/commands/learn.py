@@ -15,7 +15,7 @@ from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
 from lockgrid.core.sdist import build_requirements, static_metadata
 from lockgrid.model.grid import Blockers, Pin
-from lockgrid.model.index import DistMetadata, IndexFile, Sdist
+from lockgrid.model.index import DistMetadata, IndexFile, Sdist, page_key, split_key
 from lockgrid.model.spec import Domain, Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
@@ -42,12 +42,19 @@ class Learner:
             self.noted.add(text)
             self.progress.note(text)
 
-    def pages(self, names: Iterable[str]) -> None:
-        """Learn the pages that are not known yet."""
-        missing = {name for name in names if name not in self.facts.pages}
-        if missing:
-            self.progress.step(f"reading {len(missing)} project pages")
-            self.facts.pages |= self.index.pages(missing, self.progress.advance)
+    def pages(self, keys: Iterable[str]) -> None:
+        """Learn the pages (by key, ``model.index.page_key``) that are not known yet."""
+        missing = {key for key in keys if key not in self.facts.pages}
+        if not missing:
+            return
+        self.progress.step(f"reading {len(missing)} project pages")
+        by_index: dict[str, list[str]] = {}
+        for key in missing:
+            name, index = split_key(key)
+            by_index.setdefault(index, []).append(name)
+        for index, names in sorted(by_index.items()):
+            found = self.index.pages(names, self.progress.advance, index)
+            self.facts.pages |= {page_key(name, index): page for name, page in found.items()}
 
     def metadata(self, pins: Iterable[Pin]) -> None:
         """Learn the METADATA of the wheels among the pins."""

@@ -8,35 +8,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from packaging.utils import canonicalize_name
-
-from lockgrid.adapters.cache import Cache, cache_folder
-from lockgrid.adapters.index import Index
-from lockgrid.adapters.uv import Uv, find_uv
-from lockgrid.adapters.uvconfig import read_config
+from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
-from lockgrid.commands.hold import held_cells
-from lockgrid.commands.inspect import inspect
-from lockgrid.commands.learn import Learner
 from lockgrid.commands.locked import Locked, check_partial, read_locked
+from lockgrid.commands.ports import open_ports
 from lockgrid.commands.resolve import Resolver
+from lockgrid.commands.solve import Solved, Solver, groups_of
+from lockgrid.commands.sources import recorded_sources, tell_sources
 from lockgrid.core import extras, gridfile
-from lockgrid.core.accept import failures, record, stale
+from lockgrid.core.accept import stale
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
-from lockgrid.core.candidates import Facts
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
-from lockgrid.core.differ import unshareable
-from lockgrid.core.digest import digest_environment, digest_text
-from lockgrid.core.failure import nothing_left
-from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
+from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
-from lockgrid.core.render.audit import read_text
-from lockgrid.core.schema import nearest
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.finding import RULES
-from lockgrid.model.grid import Blockers, CellRecord, FoundRecord, Grid, Proof, ProvenCell
+from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
@@ -111,18 +99,6 @@ def _check_manifest(context: Context, spec: Spec) -> None:
     extras.extras_in_step(text, spec)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Solved:
-    """What a run came to. ``failed``: cells that failed the proofs 4 and 5; ``held``: all is as it was locked."""
-
-    cells: Mapping[Cell, ProvenCell]
-    blockers: Blockers
-    apart: Sequence[str] = ()
-    held: bool = False
-    failed: frozenset[Cell] = frozenset()
-    records: tuple[FoundRecord, ...] = ()
-
-
 class _Run:
     """One run of ``lock``, with the project held."""
 
@@ -136,160 +112,28 @@ class _Run:
         self.old = old
         now = datetime.fromtimestamp(int(context.clock()), UTC)
         self.cutoff = options.as_of or now
-        self.now = context.clock()
 
     def run(self) -> LockResult:
         """Resolve, prove, compare with the old locks, write."""
         with ExitStack() as stack:
-            cache = Cache(cache_folder(self.context.environ))
-            stack.callback(cache.close)
-            config = read_config(self.context.store.root, self.context.environ)
-            uv = stack.enter_context(Uv(find_uv(self.context.environ), config, self.context.environ, cache, self.now))
-            index = stack.enter_context(Index(uv.config, cache, self.context.environ, self.context.clock))
-            facts = Facts(cutoff=self.cutoff, known_hashes=self._known_hashes())
-            learner = Learner(index=index, facts=facts, progress=self.context.progress, cache=cache, now=self.now)
-            upgrade = None if self.options.upgrade_all else self.options.upgrade
+            involved = [e for group in groups_of(self.spec, self.wanted) for e in group]
+            ports = open_ports(self.context, self.spec, involved, self.old.locks, self.cutoff)
+            uv, learner = stack.enter_context(ports)
+            upgrade = self._upgrade()
             digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
-            solved = self._solve_judged(resolver)
+            solved = Solver(resolver, self.spec, self.wanted, self.old, self.context.progress).solve()
+            tell_sources(self.context, self.wanted, solved.cells, self.old, learner.facts, upgrade)
             build = self._build(resolver, solved.cells)
             result, texts = self._finish(solved, build, uv.version)
             resolver.remember(_digest_texts(texts))
             return result
 
-    def _known_hashes(self) -> frozenset[str]:
-        return frozenset(h for lockfile in self.old.locks.values() for pin in lockfile.pins for h in pin.hashes)
-
-    def _groups(self) -> list[list[Environment]]:
-        """The environments to resolve together: all that share with a wanted one, and each one apart."""
-        shared = [e for e in self.spec.environments if not e.apart]
-        groups = [shared] if any(e in self.wanted for e in shared) else []
-        return groups + [[e] for e in self.wanted if e.apart]
-
-    def _solve_judged(self, resolver: Resolver) -> _Solved:
-        """The cells that pass all five proofs, the blockers of the others, and what was found in their wheels.
-
-        A cell whose old pins fail the proofs 4 and 5 gets another chance without them.
-        """
-        solved = self._judge(self._solve(resolver), resolver)
-        if solved.failed and not solved.held and self.old.locks and not self.options.upgrade_all:
-            self.context.progress.note("a cell failed over what is inside its wheels; resolving without the old pins")
-            fresh = replace(resolver, old={}, old_digest="", upgrade=None, apart=[], started={})
-            again = self._judge(self._solve(fresh), fresh)
-            solved = again if again.failed != solved.failed else solved
-        for environment in self._involved():
-            if all((environment.name, target) in solved.blockers for target in environment.targets):
-                raise nothing_left(environment, solved.blockers)
-        return solved
-
-    def _judge(self, solved: _Solved, resolver: Resolver) -> _Solved:
-        """Proofs 4 and 5. The same files were judged by the same rules when they were locked."""
-        if solved.held and self.old.grid is not None and self.old.grid.rules == RULES:
-            return replace(solved, records=self.old.grid.findings)
-        inspected = inspect(resolver.learner, solved.cells)
-        self.context.progress.note(read_text(inspected.contents.values())) if inspected.contents else None
-        environments = self._involved()
-        failed = failures(environments, solved.cells, inspected.findings)
-        return replace(
-            solved,
-            cells={cell: proven for cell, proven in solved.cells.items() if cell not in failed},
-            blockers=solved.blockers | failed,
-            failed=frozenset(failed),
-            records=tuple(found for e in environments for found in record(e, inspected.findings)),
-        )
-
-    def _involved(self) -> list[Environment]:
-        return [e for group in self._groups() for e in group]
-
-    def _solve(self, resolver: Resolver) -> _Solved:
-        """Proofs 1 to 3: the cells as locked where that still holds, or resolved."""
-        learner = resolver.learner
-        involved = self._involved()
-        exceptions = {name for e in involved for name in (*e.sdists, *(o.name for o in e.overrides))}
-        declared = {canonicalize_name(d.requirement.name) for e in involved for d in e.requires}
-        learner.pages(exceptions | declared)
-        if problems := exception_problems(involved, learner.facts):
-            raise InputError(problems)
-        groups = [part for group in self._groups() for part in self._parts(group, resolver)]
-        self._note_unknown_upgrades()
-        same_input = self._same_input(involved)
-        recalled = learner.recall(involved)
-        if not same_input:
-            resolver.start(groups, learner.guess(involved) if recalled is None else recalled)
-        blockers = dict(learner.scan(involved) if recalled is None else recalled)
-        self._check_facts(involved, learner, blockers)
-        judged = self._judged_unsupported(involved) if same_input else {}
-        if same_input and blockers.keys() | judged.keys() == self._unsupported(involved):
-            held = held_cells(learner, involved, blockers | judged, self.old.locks, resolver.old_digest)
-            if held is not None:
-                resolver.apart = list(self.old.grid.apart) if self.old.grid else []
-                return _Solved(cells=held, blockers=blockers | judged, apart=resolver.apart, held=True)
-        learner.prefetch(involved, resolver.busy)
-        cells: dict[Cell, ProvenCell] = {}
-        for result in resolver.resolve(groups, blockers):
-            blockers |= result.blockers
-            cells |= result.proven
-        return _Solved(cells=cells, blockers=blockers, apart=resolver.apart)
-
-    def _parts(self, group: list[Environment], resolver: Resolver) -> list[list[Environment]]:
-        """The group, with each environment by itself whose override would bend the others."""
-        targets = {target for environment in group for target in environment.targets}
-        together, alone = [], []
-        for environment in group:
-            package = unshareable(environment, targets, resolver.learner.facts) if len(group) > 1 else ""
-            if package:
-                alone.append([environment])
-                sentence = f"{environment.name} is locked apart: its override of {package} does not serve every target"
-                resolver.apart.append(sentence)
-            else:
-                together.append(environment)
-        return [part for part in (together, *alone) if part]
-
-    def _check_facts(self, involved: Sequence[Environment], learner: Learner, blockers: Blockers) -> None:
-        """Raise for what the index shows to be wrong with the input, or for an environment without a cell."""
-        problems = index_problems(involved, learner.facts) + forced_extra_problems(involved, learner.facts)
-        if problems:
-            raise InputError(problems)
-        for environment in involved:
-            if all((environment.name, target) in blockers for target in environment.targets):
-                raise nothing_left(environment, blockers)
-        learner.remember(involved, blockers)
-
-    def _same_input(self, environments: Sequence[Environment]) -> bool:
-        """Whether there is a whole lock of this very input, and nothing is to be upgraded."""
-        old = self.old.grid
-        if old is None or self.options.upgrade_all or self.options.upgrade:
-            return False
-        digests = dict(old.environments)
-        texts = {path: digest_text(text) for path, text in self.old.texts.items()}
-        return texts == dict(old.lockfiles) and all(digests.get(e.name) == digest_environment(e) for e in environments)
-
-    def _unsupported(self, environments: Sequence[Environment]) -> set[Cell]:
-        """The cells that the old grid has as unsupported."""
-        old = self.old.grid.cells if self.old.grid else ()
-        failed = {(c.environment, c.platform, c.python) for c in old if not c.proven}
-        return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
-
-    def _judged_unsupported(self, environments: Sequence[Environment]) -> Blockers:
-        """The cells that these very rules found unsupported for what is inside their wheels."""
-        if self.old.grid is None or self.old.grid.rules != RULES:
-            return {}
-        old = {(c.environment, c.platform, c.python): c for c in self.old.grid.cells}
-        return {
-            (e.name, t): cell.blockers
-            for e in environments
-            for t in e.targets
-            if (cell := old.get((e.name, t.platform.name, t.python))) and cell.failed in (Proof.BINARIES, Proof.FILES)
-        }
-
-    def _note_unknown_upgrades(self) -> None:
-        locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}
-        for name in sorted(self.options.upgrade - locked):
-            hint = nearest(name, locked)
-            tail = f"; {hint}" if hint.startswith("did you mean") else ""
-            self.context.progress.note(f"no lockfile pins {name}, so there is nothing to upgrade{tail}")
+    def _upgrade(self) -> frozenset[str] | None:
+        """The packages to upgrade; None for all."""
+        return None if self.options.upgrade_all else self.options.upgrade
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
@@ -300,11 +144,12 @@ class _Run:
 
     # -- what comes of it ------------------------------------------------------------------------------
 
-    def _finish(self, solved: _Solved, build: str, uv: str) -> tuple[LockResult, Mapping[str, str]]:
+    def _finish(self, solved: Solved, build: str, uv: str) -> tuple[LockResult, Mapping[str, str]]:
         """Compare with the old locks and write; also the texts that now stand in ``locks/``."""
         new_texts = lockfile_texts(self.wanted, solved.cells)
         texts = {**self._kept_texts(), **new_texts, BUILD_PATH: build}
         self._check_others(solved.cells)
+        sources = recorded_sources(self.spec, self.wanted, solved.cells, self.old, self._upgrade())
         cell_records = [*records(self.wanted, solved.cells, solved.blockers), *self._kept_records()]
         grid = build_grid(
             self.spec,
@@ -315,6 +160,7 @@ class _Run:
             uv=uv,
             apart=solved.apart or self._kept_apart(),
         )
+        grid = replace(grid, sources=sources)
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:
@@ -331,7 +177,7 @@ class _Run:
         kept = {e.name for e in self.spec.environments if e not in self.wanted}
         return [cell for cell in (self.old.grid.cells if self.old.grid else ()) if cell.environment in kept]
 
-    def _findings(self, solved: _Solved) -> list[FoundRecord]:
+    def _findings(self, solved: Solved) -> list[FoundRecord]:
         """The findings on what was locked now, on what was kept, and on acceptances that serve nobody."""
         wanted = {e.name for e in self.wanted}
         kept = self.old.grid.findings if self.old.grid else ()
@@ -346,7 +192,9 @@ class _Run:
 
     def _check_others(self, cells: Mapping[Cell, ProvenCell]) -> None:
         """``lock ENV`` may not leave the others behind: what the common resolution moves must be locked too."""
-        involved = {e.name for group in self._groups() for e in group} - {e.name for e in self.wanted}
+        involved = {e.name for group in groups_of(self.spec, self.wanted) for e in group} - {
+            e.name for e in self.wanted
+        }
         moved = moved_pins(cells, self.old.locks, involved)
         if moved:
             problems = [

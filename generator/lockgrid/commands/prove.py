@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.uv import Resolved, Uv
@@ -12,7 +12,7 @@ from lockgrid.core.prove import Closure, prove_closure, prove_index, prove_tags
 from lockgrid.core.resolution import Exclusion, Request, exclude_all
 from lockgrid.core.sdist import asked_extras
 from lockgrid.core.select import Selection, parse_pylocks, select
-from lockgrid.errors import InputError
+from lockgrid.errors import InputError, ToolError
 from lockgrid.model.grid import Blocker, Blockers, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Environment
 from lockgrid.model.target import Target
@@ -36,23 +36,50 @@ class Verdict:
     unmet: dict[Cell, set[str]] = field(default_factory=dict)
 
 
-def choose(learner: Learner, request: Request, texts: Sequence[str], keep_file: KeepFile) -> Selections:
-    """What each cell would install of the exported ``texts``, with the files that ``keep_file`` prefers."""
+def choose(
+    learner: Learner, request: Request, texts: Sequence[str], keep_file: KeepFile, indexes: Mapping[str, str]
+) -> Selections:
+    """What each cell would install of the exported ``texts``, with the files that ``keep_file`` prefers.
+
+    ``indexes`` are those that ``[sources]`` names, by URL. Raises ``ToolError`` when uv took a package from another
+    index than that asks for.
+    """
     selections: Selections = {}
     known: dict[tuple[str, tuple[Target, ...], frozenset[str]], dict[Target, Selection]] = {}
     locks = dict(zip(texts, parse_pylocks(texts), strict=True))
     for environment, text in zip(request.environments, texts, strict=True):
         key = text, request.targets(environment.name), frozenset(environment.sdists)
         if key not in known:  # environments that require the same have the same export
-            known[key] = select(locks[text], key[1], key[2])
+            known[key] = select(locks[text], key[1], key[2], indexes)
         selections |= {(environment.name, target): selection for target, selection in known[key].items()}
-    named = {pin.name for selection in selections.values() for pin in selection.pins}
-    learner.pages(named | {name for s in selections.values() for name, _ in s.unservable})
+    learner.pages(
+        environment.project(name, target)
+        for environment, target in request.cells()
+        for name in _names(selections[environment.name, target])
+    )
     for environment, target in request.cells():
         selection = selections[environment.name, target]
+        _check_origins(environment, target, selection)
         kept = tuple(keep_file(pin, environment, target) for pin in selection.pins)
         selections[environment.name, target] = replace(selection, pins=kept)
     return selections
+
+
+def _names(selection: Selection) -> list[str]:
+    return [*(pin.name for pin in selection.pins), *(name for name, _ in selection.unservable)]
+
+
+def _check_origins(environment: Environment, target: Target, selection: Selection) -> None:
+    """Every package comes from the index that ``[sources]`` names for it, and nothing else does."""
+    for pin in selection.pins:
+        wanted = environment.index(pin.name, target)
+        if pin.index != wanted:
+            names = [f"the index {index}" if index else "another index" for index in (pin.index, wanted)]
+            raise ToolError(
+                f"uv took {pin.name}=={pin.version} from {names[0]}, and [sources] says {names[1]}",
+                where=f"{environment.file}, {target.label}",
+                next_step="report this with the version of uv",
+            )
 
 
 def prove(learner: Learner, uv: Uv, request: Request, resolved: Resolved, selections: Selections) -> Verdict:

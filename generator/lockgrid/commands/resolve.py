@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from lockgrid.adapters.uv import NoSolution, Resolved, Uv
 from lockgrid.commands.diagnose import Outcome, narrow, sharing
 from lockgrid.commands.learn import Learner
-from lockgrid.commands.prove import Verdict, choose, prove
+from lockgrid.commands.prove import Selections, Verdict, choose, prove
 from lockgrid.core import keep
+from lockgrid.core.anchor import name_indexes
+from lockgrid.core.candidates import absent_sources
 from lockgrid.core.differ import apart_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
@@ -92,11 +94,17 @@ class Resolver:
 
     def uv_lock(self, request: Request) -> Outcome:
         """Ask uv."""
-        default = self.uv.config.default
-        kept = preferences_lock(request, default.url if default else "") if request.preferences else ""
-        named = {name for environment in request.environments for name in environment.sdists}
-        sdists = sorted(name for name in named if self.learner.facts.offers_sdist(name))
-        return self.uv.lock(project_toml(request), resolver_settings(request, sdists), kept)
+        config, facts = self.uv.config, self.learner.facts
+        urls = {"": config.default.url if config.default else ""}
+        urls |= {name: source.url for name, source in config.named.items()}
+        kept = preferences_lock(request, urls) if request.preferences else ""
+        named = [(name, e.projects(name)) for e in request.environments for name in e.sdists]
+        sdists = sorted({name for name, projects in named if any(map(facts.offers_sdist, projects))})
+        project = project_toml(request, self.uv.index_tables)
+        outcome = self.uv.lock(project, resolver_settings(request, sdists), kept)
+        if isinstance(outcome, NoSolution) and request.absent:
+            return replace(outcome, explanation=name_indexes(outcome.explanation, request))
+        return outcome
 
     def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
         return Request(
@@ -104,6 +112,7 @@ class Resolver:
             domain=tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group),
             cutoff=self.learner.facts.cutoff,
             preferences=self._preferences(group),
+            absent=absent_sources(group, self.learner.facts),
         )
 
     def _preferences(
@@ -134,7 +143,7 @@ class Resolver:
             texts = self._export(request, outcome)
             if kept := self._proven_before(request, texts):
                 return [Solved(environments=request.environments, proven=kept, blockers=blockers)]
-            selections = choose(self.learner, request, texts, self._keep_file)
+            selections = self._choose(request, texts)
             sets = received_exceptions(request.environments, selections)
             if len(sets) > 1:
                 return self._solve_sets(sets, request, blockers)
@@ -170,6 +179,10 @@ class Resolver:
     def _export(self, request: Request, resolved: Resolved) -> list[str]:
         """The ``pylock.toml`` of each environment, in order."""
         return list(self.pool.map(lambda e: self.uv.export(resolved, e.extra), request.environments))
+
+    def _choose(self, request: Request, texts: Sequence[str]) -> Selections:
+        indexes = {source.url: name for name, source in self.uv.config.named.items()}
+        return choose(self.learner, request, texts, self._keep_file, indexes)
 
     def _proven_before(self, request: Request, texts: Sequence[str]) -> dict[Cell, ProvenCell] | None:
         """The cells as an earlier run proved them, when all that the proofs read is as it was."""
@@ -228,7 +241,7 @@ class Resolver:
 
     def _judge(self, request: Request, resolved: Resolved) -> Verdict:
         texts = self._export(request, resolved)
-        return prove(self.learner, self.uv, request, resolved, choose(self.learner, request, texts, self._keep_file))
+        return prove(self.learner, self.uv, request, resolved, self._choose(request, texts))
 
     def _solve_sets(self, sets: Sequence[Sequence[Environment]], request: Request, blockers: Blockers) -> list[Solved]:
         """Solve each set by itself, later ones preferring what earlier ones pinned; say over what they differ."""

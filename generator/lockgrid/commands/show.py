@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lockgrid.commands.context import Context
-from lockgrid.core.gridfile import cell_values, found_values
+from lockgrid.core.gridfile import cell_values, found_values, source_values
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import InputError
 from lockgrid.model.grid import Grid
@@ -32,6 +32,7 @@ def grid_as_json(grid: Grid) -> dict[str, Any]:
         "inputs": grid.inputs,
         "uv": grid.uv,
         "apart": list(grid.apart),
+        **({"sources": [source_values(record) for record in grid.sources]} if grid.sources else {}),
         "lockfiles": dict(grid.lockfiles),
         "cells": [cell_values(cell) for cell in grid.cells],
         "rules": grid.rules,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from packaging.utils import parse_wheel_filename
+from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
 from lockgrid.model.finding import FILE_KINDS, Finding
 from lockgrid.model.grid import Blocker, Blockers, FoundRecord, Proof, ProvenCell
@@ -27,16 +27,23 @@ def failures(environments: Iterable[Environment], cells: Mapping[Cell, ProvenCel
     return blockers
 
 
+def _packages(files: Iterable[str]) -> tuple[str, ...]:
+    """``name==version`` of distributions by their file names, sorted."""
+    parsed = {parse_wheel_filename(f)[:2] if f.endswith(".whl") else parse_sdist_filename(f) for f in files}
+    return tuple(f"{name}=={version}" for name, version in sorted(parsed))
+
+
 def _blocker(finding: Finding, cell: ProvenCell) -> Blocker:
-    parsed = [parse_wheel_filename(wheel)[:2] for wheel in finding.wheels]
+    packages = _packages(finding.wheels)
     via = dict(cell.via)
-    evidence = [f"{finding.files[0]} in {finding.wheels[0]}"] if finding.files and len(parsed) == 1 else []
+    askers = [asker for package in packages for asker in via.get(package.partition("==")[0], ())]
+    evidence = [f"{finding.files[0]} in {finding.wheels[0]}"] if finding.files and len(packages) == 1 else []
     evidence += [f"needs {finding.needs}"] if finding.needs else []
     evidence += [finding.has] if finding.has and not finding.needs else []
     return Blocker(
         proof=Proof.FILES if finding.kind in FILE_KINDS else Proof.BINARIES,
-        package=" and ".join(f"{name}=={version}" for name, version in parsed),
-        required_by=tuple(dict.fromkeys(asker for name, _ in parsed for asker in via.get(name, ()))),
+        package=" and ".join(packages),
+        required_by=tuple(dict.fromkeys(askers)),
         exists=f"{finding.what} ({' '.join(evidence)})" if evidence else finding.what,
         missing=finding.has if finding.needs else "",
         finding=finding.name,
@@ -54,13 +61,14 @@ def record(environment: Environment, found: Found, *, every: bool = False) -> li
                 grouped.setdefault(key, []).append(((target.platform.name, target.python), finding))
     records = []
     for (_, name, _), several in sorted(grouped.items()):
-        first = several[0][1]
-        wheels = tuple(sorted({wheel for _, finding in several for wheel in finding.wheels}))
-        cells = tuple(cell for cell, _ in several)
-        merged = replace(first, wheels=wheels)
-        records.append(
-            FoundRecord(environment=environment.name, finding=merged, cells=cells, accepted=name in accepted)
+        kept = FoundRecord(
+            environment=environment.name,
+            finding=replace(several[0][1], wheels=()),
+            packages=_packages(wheel for _, finding in several for wheel in finding.wheels),
+            cells=tuple(cell for cell, _ in several),
+            accepted=name in accepted,
         )
+        records.append(kept)
     return records
 
 
@@ -73,4 +81,4 @@ def stale(environments: Sequence[Environment], records: Sequence[FoundRecord]) -
             if (acceptance.file, acceptance.name) not in used:
                 what = f"{acceptance.file} accepts {acceptance.name}, which no cell has any more: remove it"
                 finding = Finding(name=f"accept:{acceptance.name}", severity="warning", wheels=(), what=what)
-                yield FoundRecord(environment=environment.name, finding=finding, cells=())
+                yield FoundRecord(environment=environment.name, finding=finding, packages=(), cells=())

@@ -18,7 +18,8 @@ from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import DistMetadata, IndexFile, Page
+from lockgrid.model.index import DistMetadata, IndexFile, Page, split_key
+from lockgrid.model.spec import Environment
 from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 
 # Pythons that a wheel may name; used to tell people which ones a release covers.
@@ -46,12 +47,17 @@ _AFTER_WHEELS = 10**9
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of the index. ``pages`` by normalised name, ``metadata`` by the sha256 of the file."""
+    """What is known of the indexes. ``pages`` by key, ``metadata`` by the sha256 of the file.
+
+    The key of a page (``model.index.page_key``) is the normalised name alone unless ``[sources]`` names an
+    index: ``Environment.project`` and ``Pin.project`` tell it. Whatever is called ``name`` here is such a key.
+    """
 
     cutoff: datetime
     pages: dict[str, Page] = field(default_factory=dict)
     metadata: dict[str, DistMetadata] = field(default_factory=dict)
     known_hashes: frozenset[str] = frozenset()
+    dateless: frozenset[str] = frozenset()  # names of indexes that are said to tell no upload times
     _versions: dict[str, list[Version]] = field(default_factory=dict)
     _matching: dict[tuple[str, frozenset[str]], list[Version]] = field(default_factory=dict)
     _best: dict[tuple[str, Version, Target, bool], IndexFile | None] = field(default_factory=dict)
@@ -79,6 +85,12 @@ class Facts:
         return next((f for f in self.release(name, Version(version)) if f.filename == filename), None)
 
 
+def at_index(key: str) -> str:
+    """Which index was looked at, as the end of a sentence: empty unless ``[sources]`` names one."""
+    index = split_key(key)[1]
+    return f" (index {index})" if index else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a file may not enter a cell: the proof that it fails, and the reason as the end of a sentence."""
@@ -87,7 +99,7 @@ class Refusal:
     reason: str
 
 
-def refusal(file: IndexFile, target: Target, facts: Facts, *, sdist_allowed: bool) -> Refusal | None:
+def refusal(file: IndexFile, target: Target, facts: Facts, *, sdist_allowed: bool, name: str = "") -> Refusal | None:
     """Why the target may not install ``file``, None when it may. Proofs 1 to 3 as far as the index tells."""
     if file.is_wheel:
         if wheel_rank(file.filename, target) is None:
@@ -100,10 +112,10 @@ def refusal(file: IndexFile, target: Target, facts: Facts, *, sdist_allowed: boo
                 return Refusal(Proof.CLOSURE, f"requires Python {file.requires_python}")
         except InvalidSpecifier:
             return Refusal(Proof.CLOSURE, f"has an invalid Requires-Python {file.requires_python!r}")
-    return index_refusal(file, facts)
+    return index_refusal(file, facts, name)
 
 
-def index_refusal(file: IndexFile, facts: Facts) -> Refusal | None:
+def index_refusal(file: IndexFile, facts: Facts, name: str = "") -> Refusal | None:
     """The part of ``refusal`` that the target has no say in: proof 3, and a hash to pin."""
     if not file.sha256:
         return Refusal(Proof.INDEX, "has no sha256 on the index, so it cannot be pinned")
@@ -111,8 +123,11 @@ def index_refusal(file: IndexFile, facts: Facts) -> Refusal | None:
         reason = f": {file.yanked}" if file.yanked else ""
         return Refusal(Proof.INDEX, f"was yanked{reason}")
     if file.uploaded is None:
-        if file.sha256 not in facts.known_hashes:
-            return Refusal(Proof.INDEX, "has no upload time on the index, so it cannot be held to the cut-off")
+        index = split_key(name)[1]
+        if file.sha256 not in facts.known_hashes and index not in facts.dateless:
+            unless = " unless [indexes] declares it dateless" if index else ""
+            reason = f"has no upload time on the index, so it cannot be held to the cut-off{unless}"
+            return Refusal(Proof.INDEX, reason)
     elif file.uploaded > facts.cutoff:
         return Refusal(Proof.INDEX, f"was uploaded at {file.uploaded:%Y-%m-%d %H:%M} UTC, after the cut-off")
     return None
@@ -132,21 +147,25 @@ def best_file(
     ``only`` tells which files it may take, such as those that a lockfile pins; None stands for all.
     """
     if only is not None:
-        return _best(filter(only, facts.release(name, version)), target, facts, sdist_allowed=sdist_allowed)
+        return _best(name, filter(only, facts.release(name, version)), target, facts, sdist_allowed=sdist_allowed)
     key = (name, version, target, sdist_allowed)
     if key not in facts._best:
-        facts._best[key] = _best(facts.release(name, version), target, facts, sdist_allowed=sdist_allowed)
+        facts._best[key] = _best(name, facts.release(name, version), target, facts, sdist_allowed=sdist_allowed)
     return facts._best[key]
 
 
-def _best(files: Iterable[IndexFile], target: Target, facts: Facts, *, sdist_allowed: bool) -> IndexFile | None:
+def _best(
+    name: str, files: Iterable[IndexFile], target: Target, facts: Facts, *, sdist_allowed: bool
+) -> IndexFile | None:
     ranked = []
     for file in files:
         rank = wheel_rank(file.filename, target) if file.is_wheel else _AFTER_WHEELS
         if rank is not None:
             ranked.append((rank, _build_order(file), file.filename, file))
     ranked.sort(key=lambda entry: entry[:3])
-    fitting = (entry[3] for entry in ranked if not refusal(entry[3], target, facts, sdist_allowed=sdist_allowed))
+    fitting = (
+        entry[3] for entry in ranked if not refusal(entry[3], target, facts, sdist_allowed=sdist_allowed, name=name)
+    )
     return next(fitting, None)
 
 
@@ -183,6 +202,19 @@ def installable(
     return found
 
 
+def absent_sources(environments: Iterable[Environment], facts: Facts) -> tuple[tuple[str, tuple[Target, ...]], ...]:
+    """The packages with a source, each with the targets for which that index has no file. Their pages must be known."""
+    found: dict[str, dict[Target, None]] = {}
+    for environment in environments:
+        for target in environment.targets:
+            for source in environment.sources:
+                if source.platform == target.platform.name:
+                    key, allowed = environment.project(source.name, target), source.name in environment.sdists
+                    if not installable(key, facts.versions(key), target, facts, sdist_allowed=allowed, enough=1):
+                        found.setdefault(source.name, {})[target] = None
+    return tuple((name, tuple(found[name])) for name in sorted(found))
+
+
 def serving_versions(name: str, target: Target, facts: Facts, *, sdist_allowed: bool) -> tuple[str, ...]:
     """Final releases that the target could install, whatever is required of them: the newest three."""
     final = [v for v in facts.versions(name) if not v.is_prerelease]
@@ -197,7 +229,7 @@ def why_not(
     if facts.pages[name].quarantined:
         return Proof.INDEX, "is quarantined by the index", "a release that the index does not hold back"
     refusals = [
-        refusal(file, target, facts, sdist_allowed=sdist_allowed)
+        refusal(file, target, facts, sdist_allowed=sdist_allowed, name=name)
         for version in versions
         for file in facts.release(name, version)
     ]

@@ -117,6 +117,30 @@ def received_exceptions(
     return sets
 
 
+def differing_sources(one: Environment, other: Environment) -> list[str]:
+    """The packages that two environments take from different indexes, as ``torch on linux-x86_64``, sorted.
+
+    For uv a source holds for a whole resolution. Platforms that only one of them has do not matter.
+    """
+    mine, theirs = ({(s.name, s.platform): s.index for s in e.sources} for e in (one, other))
+    shared = {t.platform.name for t in one.targets} & {t.platform.name for t in other.targets}
+    keys = sorted(key for key in {*mine, *theirs} if key[1] in shared and mine.get(key) != theirs.get(key))
+    return [f"{name} on {platform}" for name, platform in keys]
+
+
+def by_sources(environments: Sequence[Environment]) -> list[list[Environment]]:
+    """The environments in sets that take every package from the same index, in order; one set when all do."""
+    sets: list[list[Environment]] = []
+    for environment in environments:
+        for members in sets:
+            if not any(differing_sources(member, environment) for member in members):
+                members.append(environment)
+                break
+        else:
+            sets.append([environment])
+    return sets
+
+
 def unshareable(environment: Environment, targets: Iterable[Target], facts: Facts) -> str:
     """The package over whose override the environment must stand apart from the start, empty when there is none.
 
@@ -124,10 +148,11 @@ def unshareable(environment: Environment, targets: Iterable[Target], facts: Fact
     not need the package: they would be bent and not even hold it.
     """
     for override in environment.overrides:
-        versions = matching_versions(override.name, frozenset({override.specifier}), facts)
         allowed = override.name in environment.sdists
         for target in targets:
-            if not installable(override.name, versions, target, facts, sdist_allowed=allowed, enough=1):
+            project = environment.project(override.name, target)
+            versions = matching_versions(project, frozenset({override.specifier}), facts)
+            if not installable(project, versions, target, facts, sdist_allowed=allowed, enough=1):
                 return override.name
     return ""
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from packaging.specifiers import SpecifierSet
 
 from lockgrid.core.requirement import demand
-from lockgrid.model.spec import Declared, Environment, Spec
+from lockgrid.model.spec import Declared, Environment, Source, Spec
 
 # Part of every input digest: raised when the same input is to mean another lock.
 _MEANING = 1
@@ -42,6 +42,7 @@ def _environment(environment: Environment) -> dict[str, object]:
         "sdists": sorted(environment.sdists),
         "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
         "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
+        **({"sources": sorted(map(_source, environment.sources))} if environment.sources else {}),
         **({"accepts": sorted(a.name for a in environment.accepts)} if environment.accepts else {}),
     }
 
@@ -50,3 +51,7 @@ def _requirement(declared: Declared) -> str:
     """A requirement in one spelling."""
     asked = demand(declared.requirement)
     return f"{asked.name}[{','.join(sorted(asked.extras))}]{asked.specifier};{asked.marker}"
+
+
+def _source(source: Source) -> str:
+    return f"{source.name}@{source.platform}={source.index}" + (" dateless" if source.dateless else "")

@@ -204,13 +204,12 @@ def _shared(modules: dict[str, dict[str, str]], may_meet: MayMeet) -> Iterator[F
 
 def _alone(modules: dict[str, dict[str, str]], stdlib: Collection[str]) -> Iterator[Finding]:
     """Top-level names of the standard library, and those that could be anybody's."""
-    names = sorted({name for owned in modules.values() for name in owned})
-    for name in names:
+    for name in sorted({name for owned in modules.values() for name in owned}):
+        wheels = tuple(sorted(filename for filename, owned in modules.items() if name in owned))
         if name in stdlib:
             what = f"it installs {name}, a module of the standard library, which is found first"
-        elif name.lower() in GENERIC_MODULES:
+        elif name.lower() in GENERIC_MODULES and any(parse_wheel_filename(w)[0] != name.lower() for w in wheels):
             what = f"it installs a top-level {name}, a name that any project may use for its own"
         else:
-            continue
-        wheels = tuple(sorted(filename for filename, owned in modules.items() if name in owned))
+            continue  # a project may well call its module what it is called itself
         yield Finding(name=f"shadow:{name}", severity="warning", wheels=wheels, what=what)

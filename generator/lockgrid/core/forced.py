@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from lockgrid.core.candidates import (
     Facts,
+    at_index,
     best_file,
     installable,
     matching_versions,
@@ -99,7 +100,7 @@ class _CellScan:
 
     def blockers(self, facts: Facts) -> tuple[Blocker, ...]:
         """What keeps the cell from being, sorted by package."""
-        found = (self._blocker(name, facts) for name in sorted(self.forced) if name in facts.pages)
+        found = (self._blocker(name, facts) for name in sorted(self.forced) if self._project(name) in facts.pages)
         return tuple(blocker for blocker in found if blocker)
 
     def _demand(self, demanded: Demand, extras: frozenset[str], by: str) -> None:
@@ -118,20 +119,24 @@ class _CellScan:
     def _sdist_allowed(self, name: str) -> bool:
         return name in self.environment.sdists
 
+    def _project(self, name: str) -> str:
+        return self.environment.project(name, self.target)
+
     def _versions(self, name: str, facts: Facts) -> list[Version]:
-        return matching_versions(name, frozenset(self.forced[name].specifiers), facts)
+        return matching_versions(self._project(name), frozenset(self.forced[name].specifiers), facts)
 
     def _follow(self, name: str, facts: Facts) -> bool:
         """Demand what the package requires if it can have one version only; False while a fact is missing."""
-        page = facts.pages.get(name)
+        project = self._project(name)
+        page = facts.pages.get(project)
         if page is None:
-            self.scan.pages.add(name)
+            self.scan.pages.add(project)
             return False
         if page.missing:
             return True
         versions = self._versions(name, facts)
         allowed = self._sdist_allowed(name)
-        usable = installable(name, versions, self.target, facts, sdist_allowed=allowed, enough=2)
+        usable = installable(project, versions, self.target, facts, sdist_allowed=allowed, enough=2)
         choice = usable or versions  # an uninstallable release still tells what else it would have needed
         if self.scan.eager:
             choice = choice[:1]
@@ -140,10 +145,10 @@ class _CellScan:
         version, extras = choice[0], frozenset(self.forced[name].extras)
         if (name, version, extras) in self._done:
             return True
-        file = best_file(name, version, self.target, facts, sdist_allowed=allowed)
-        file = file or self._closest(facts.release(name, version))
+        file = best_file(project, version, self.target, facts, sdist_allowed=allowed)
+        file = file or self._closest(facts.release(project, version))
         if file is not None and self.scan.stand_in:
-            release = facts.release(name, version)
+            release = facts.release(project, version)
             known = (f for f in release if f.sha256 in facts.metadata)
             file = next(known, next((f for f in release if f.is_wheel), None))
         if file is None or not file.is_wheel:
@@ -173,12 +178,14 @@ class _CellScan:
         entry = self.forced[name]
         by = tuple(sorted(entry.required_by))
         package = f"{name}{tidy(entry.specifiers)}"
-        if facts.pages[name].missing:
-            exists, missing = "is not on the index", "a project of that name"
+        project = self._project(name)
+        where = at_index(project)
+        if facts.pages[project].missing:
+            exists, missing = f"is not on the index{where}", "a project of that name"
             return Blocker(proof=Proof.RESOLUTION, package=package, required_by=by, exists=exists, missing=missing)
         allowed = self._sdist_allowed(name)
         versions = self._versions(name, facts)
-        if installable(name, versions, self.target, facts, sdist_allowed=allowed, enough=1):
+        if installable(project, versions, self.target, facts, sdist_allowed=allowed, enough=1):
             return None
         bounds = set(tidy(entry.specifiers).split(","))
         wishes = [
@@ -188,7 +195,8 @@ class _CellScan:
         ]
         exists = f"matches no release: {', '.join(wishes)}" if len(wishes) > 1 else "matches no release"
         proof, missing = Proof.RESOLUTION, "a release that all of them admit"
-        if versions or facts.pages[name].quarantined:
-            proof, exists, missing = why_not(name, versions, self.target, facts, sdist_allowed=allowed)
-        serves = serving_versions(name, self.target, facts, sdist_allowed=allowed)
+        if versions or facts.pages[project].quarantined:
+            proof, exists, missing = why_not(project, versions, self.target, facts, sdist_allowed=allowed)
+        serves = serving_versions(project, self.target, facts, sdist_allowed=allowed)
+        exists += where
         return Blocker(proof=proof, package=package, required_by=by, exists=exists, missing=missing, serves=serves)

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import tomlkit
+from tomlkit.items import Array
 
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import Finding
-from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, SourceRecord
 
 SCHEMA = 1
 _DIGEST = "# digest of the rest: "
@@ -36,6 +37,8 @@ def render_grid(grid: Grid) -> str:
         document.add("rules", tomlkit.item(grid.rules))
     if grid.apart:
         document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
+    if grid.sources:
+        document.add("sources", _sources(grid))
     document.add("environments", tomlkit.item(dict(grid.environments)))
     document.add("lockfiles", tomlkit.item(dict(grid.lockfiles)))
     cells = tomlkit.aot()
@@ -87,6 +90,27 @@ def cell_values(cell: CellRecord) -> dict[str, Any]:
     return {**values, "failed": cell.failed, "because": cell.because, "blockers": blockers}
 
 
+def source_values(record: SourceRecord) -> dict[str, Any]:
+    """What came from an index in the words of ``grid.toml``, for TOML and for JSON."""
+    return {
+        "environment": record.environment,
+        "package": record.package,
+        "index": record.index,
+        "platforms": list(record.platforms),
+        "files": dict(record.files),
+        **({"dateless": True} if record.dateless else {}),
+    }
+
+
+def _sources(grid: Grid) -> Array:
+    entries = tomlkit.array().multiline(True)
+    for record in grid.sources:
+        entry = tomlkit.inline_table()
+        entry.update(source_values(record))
+        entries.append(entry)
+    return entries
+
+
 def _cell(cell: CellRecord) -> dict[str, Any]:
     values = cell_values(cell)
     if "blockers" in values:
@@ -118,7 +142,7 @@ def found_values(record: FoundRecord) -> dict[str, Any]:
         "has": finding.has,
         "files": list(finding.files),
         "count": finding.count,
-        "wheels": list(finding.wheels),
+        "packages": list(record.packages),
         "cells": [" ".join([platform, *pythons]) for platform, pythons in platforms.items()],
     }
     return {key: value for key, value in values.items() if value or key in _ALWAYS}
@@ -126,9 +150,8 @@ def found_values(record: FoundRecord) -> dict[str, Any]:
 
 def _found(record: FoundRecord) -> dict[str, Any]:
     values = found_values(record)
-    for key in ("files", "wheels", "cells"):
-        if len(values.get(key, ())) > 1:
-            values[key] = tomlkit.item(values[key]).multiline(True)
+    if len(values.get("cells", ())) > 1:
+        values["cells"] = tomlkit.item(values["cells"]).multiline(True)
     return values
 
 
@@ -141,13 +164,14 @@ def _record_of_finding(table: Mapping[str, Any]) -> FoundRecord:
         finding=Finding(
             name=table["name"],
             severity=table["severity"],
-            wheels=tuple(table.get("wheels", ())),
+            wheels=(),
             what=table["what"],
             files=tuple(table.get("files", ())),
             count=table.get("count", 0),
             needs=table.get("needs", ""),
             has=table.get("has", ""),
         ),
+        packages=tuple(table.get("packages", ())),
         cells=tuple((platform, python) for platform, *pythons in rows for python in pythons),
         accepted=table.get("accepted", False),
     )
@@ -172,6 +196,7 @@ def parse_grid(text: str) -> Grid:
             apart=tuple(data.get("apart", ())),
             rules=data.get("rules", 0),
             findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
+            sources=tuple(_source(entry) for entry in data.get("sources", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error
@@ -198,6 +223,17 @@ def _record(cell: Mapping[str, Any]) -> CellRecord:
         failed=cell.get("failed", ""),
         because=cell.get("because", ""),
         blockers=tuple(_blocker(blocker) for blocker in cell.get("blockers", ())),
+    )
+
+
+def _source(table: Mapping[str, Any]) -> SourceRecord:
+    return SourceRecord(
+        environment=table["environment"],
+        package=table["package"],
+        index=table["index"],
+        platforms=tuple(table["platforms"]),
+        files=_pairs(table["files"]),
+        dateless=table.get("dateless", False),
     )
 
 

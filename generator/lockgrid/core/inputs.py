@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from packaging.utils import canonicalize_name
 
-from lockgrid.core.candidates import Facts, matching_versions
+from lockgrid.core.candidates import Facts, at_index, matching_versions
 from lockgrid.core.schema import nearest
+from lockgrid.core.targets import marker_applies
 from lockgrid.errors import Problem
 from lockgrid.model.grid import Pin
-from lockgrid.model.index import DistMetadata
+from lockgrid.model.index import DistMetadata, split_key
 from lockgrid.model.spec import Declared, Environment
 
 
@@ -20,22 +21,30 @@ def index_problems(environments: Iterable[Environment], facts: Facts) -> list[Pr
     for environment in environments:
         for declared in environment.requires:
             name = canonicalize_name(declared.requirement.name)
-            if name not in facts.pages:
-                continue
             override = environment.override(name)
             specifier = override.specifier if override else str(declared.requirement.specifier)
-            if facts.pages[name].missing:
-                problems.append(
-                    Problem(
-                        file=declared.file,
-                        key=declared.key,
-                        what=f"the index has no package {name}",
-                        hint="check the spelling, and uv's index settings",
-                    )
-                )
-            elif not facts.pages[name].quarantined and not matching_versions(name, frozenset({specifier}), facts):
-                problems.append(_no_release(declared, name, specifier, facts))
+            for project in sorted(_asked(environment, declared) & facts.pages.keys()):
+                page = facts.pages[project]
+                if page.missing:
+                    what, hint = _no_project(project), "check the spelling, and uv's index settings"
+                    problems.append(Problem(file=declared.file, key=declared.key, what=what, hint=hint))
+                elif not page.quarantined and not matching_versions(project, frozenset({specifier}), facts):
+                    problems.append(_no_release(declared, project, specifier, facts))
     return problems
+
+
+def _asked(environment: Environment, declared: Declared) -> set[str]:
+    """The pages that may serve a requirement; of those that ``[sources]`` names, where its marker applies."""
+    name, marker = canonicalize_name(declared.requirement.name), str(declared.requirement.marker or "")
+    if not environment.sources:
+        return {name}
+    targets = [t for t in environment.targets if not marker or marker_applies(marker, t)]
+    return {environment.project(name, target) for target in targets}
+
+
+def _no_project(project: str) -> str:
+    name, index = split_key(project)
+    return f"the index {index} has no package {name}" if index else f"the index has no package {name}"
 
 
 def exception_problems(environments: Iterable[Environment], facts: Facts) -> list[Problem]:
@@ -45,24 +54,27 @@ def exception_problems(environments: Iterable[Environment], facts: Facts) -> lis
         named = [(f"sdists.{name}", name, "") for name in environment.sdists]
         named += [(f"overrides.{o.name}.version", o.name, o.specifier) for o in environment.overrides]
         for key, name, specifier in named:
-            what = ""
-            if facts.pages[name].missing:
-                what = f"the index has no package {name}"
-            elif specifier and not matching_versions(name, frozenset({specifier}), facts):
-                what = f"no release of {name} matches {name}{specifier}"
-            if what:
+            faults = []
+            projects = sorted(environment.projects(name))
+            for project in projects:
+                if facts.pages[project].missing:
+                    faults.append(_no_project(project))
+                elif specifier and not matching_versions(project, frozenset({specifier}), facts):
+                    faults.append(f"no release of {name} matches {name}{specifier}{at_index(project)}")
+            if len(faults) == len(projects):
+                what = "; ".join(faults)
                 hint = "check the spelling; the entry may stand in a base"
                 problems.append(Problem(file=environment.file, key=key, what=what, hint=hint))
     return problems
 
 
-def _no_release(declared: Declared, name: str, specifier: str, facts: Facts) -> Problem:
-    versions = facts.versions(name)
+def _no_release(declared: Declared, project: str, specifier: str, facts: Facts) -> Problem:
+    name = split_key(project)[0]
+    versions = facts.versions(project)
     final = [version for version in versions if not version.is_prerelease] or versions
     newest = f"the newest is {final[-1]}" if final else "it has no release at all"
-    return Problem(
-        file=declared.file, key=declared.key, what=f"no release of {name} matches {name}{specifier}", hint=newest
-    )
+    what = f"no release of {name} matches {name}{specifier}{at_index(project)}"
+    return Problem(file=declared.file, key=declared.key, what=what, hint=newest)
 
 
 def forced_extra_problems(environments: Iterable[Environment], facts: Facts) -> list[Problem]:

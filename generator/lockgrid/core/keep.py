@@ -10,7 +10,7 @@ from packaging.version import Version
 from lockgrid.core.candidates import Facts, best_file
 from lockgrid.core.resolution import Preference
 from lockgrid.model.grid import LockedPin, OldLocks, Pin, ProvenCell
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, page_key
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
@@ -22,32 +22,36 @@ def preferences(
 
     Where two differ on a target, the first stands.
     """
-    chosen: dict[tuple[str, Target], str] = {}
+    chosen: dict[tuple[str, Target], tuple[str, str]] = {}
     for environment in environments:
         for target in environment.targets:
             lockfile = old.get((environment.name, target.platform.name))
             for pin in lockfile.pins if lockfile else ():
                 if pin.name not in upgrade and target.python in pin.pythons:
-                    chosen.setdefault((pin.name, target), pin.version)
+                    chosen.setdefault((pin.name, target), (pin.version, environment.index(pin.name, target)))
     for preference in also:
         for target in preference.targets:
-            chosen.setdefault((preference.name, target), preference.version)
-    grouped: dict[tuple[str, str], list[Target]] = {}
-    for (name, target), version in chosen.items():
-        grouped.setdefault((name, version), []).append(target)
+            chosen.setdefault((preference.name, target), (preference.version, preference.index))
+    grouped: dict[tuple[str, str, str], list[Target]] = {}
+    for (name, target), (version, index) in chosen.items():
+        grouped.setdefault((name, version, index), []).append(target)
+    order = sorted(grouped.items(), key=lambda item: (item[0][0], Version(item[0][1]), item[0][2]))
     return tuple(
-        Preference(name=name, version=version, targets=tuple(sorted(targets, key=lambda t: t.sort_key)))
-        for (name, version), targets in sorted(grouped.items(), key=lambda item: (item[0][0], Version(item[0][1])))
+        Preference(name=name, version=version, index=index, targets=tuple(sorted(targets, key=lambda t: t.sort_key)))
+        for (name, version, index), targets in order
     )
 
 
 def pinned(cells: Iterable[ProvenCell]) -> list[Preference]:
     """What cells pin, as preferences for another resolution."""
-    grouped: dict[tuple[str, str], list[Target]] = {}
+    grouped: dict[tuple[str, str, str], list[Target]] = {}
     for cell in cells:
         for pin in cell.pins:
-            grouped.setdefault((pin.name, pin.version), []).append(cell.target)
-    return [Preference(name=n, version=v, targets=tuple(dict.fromkeys(t))) for (n, v), t in grouped.items()]
+            grouped.setdefault((pin.name, pin.version, pin.index), []).append(cell.target)
+    return [
+        Preference(name=name, version=version, index=index, targets=tuple(dict.fromkeys(targets)))
+        for (name, version, index), targets in grouped.items()
+    ]
 
 
 def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks, facts: Facts) -> Pin:
@@ -62,7 +66,7 @@ def keep_file(pin: Pin, environment: Environment, target: Target, old: OldLocks,
             continue
         allowed = pin.name in environment.sdists
         version = Version(pin.version)
-        held = best_file(pin.name, version, target, facts, sdist_allowed=allowed, only=_pinned_by(locked))
+        held = best_file(pin.project, version, target, facts, sdist_allowed=allowed, only=_pinned_by(locked))
         if held:
             return replace(pin, file=held)
     return pin
@@ -79,10 +83,12 @@ def locked_pins(environment: Environment, target: Target, old: OldLocks, facts: 
             continue
         allowed, version = locked.name in environment.sdists, Version(locked.version)
         only = _pinned_by(locked, built=locked.name in lockfile.sdists)
-        best = best_file(locked.name, version, target, facts, sdist_allowed=allowed, only=only)
+        index = environment.index(locked.name, target)
+        project = page_key(locked.name, index)
+        best = best_file(project, version, target, facts, sdist_allowed=allowed, only=only)
         if best is None:
             return None
-        pins.append(Pin(name=locked.name, version=locked.version, file=best))
+        pins.append(Pin(name=locked.name, version=locked.version, file=best, index=index))
     return pins
 
 

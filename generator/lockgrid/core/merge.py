@@ -13,7 +13,7 @@ from lockgrid.core.schema import EnvironmentFile, nearest
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import Problem
 from lockgrid.model.finding import KINDS
-from lockgrid.model.spec import Acceptance, Declared, Environment, Hold, Override, Smoke
+from lockgrid.model.spec import Acceptance, Declared, Environment, Hold, Override, Smoke, Source
 from lockgrid.model.target import Platform, Target
 
 TARGETS = "envs/targets.toml"
@@ -21,15 +21,15 @@ TARGETS = "envs/targets.toml"
 EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
-def later(file: str, key: str) -> Problem:
-    """A key of the design that this version does not act on: refused, because ignoring it would be a lie."""
-    return Problem(file=file, key=key, what="not supported by this version of lockgrid", hint="remove it")
+#: What uv takes as the name of an index.
+INDEX = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Merger:
     """Merges environment files with their bases, collecting problems as it goes.
 
-    ``platforms`` is None when ``targets.toml`` itself is broken: then what refers to it is not judged.
+    ``platforms`` is None when ``targets.toml`` itself is broken: then what refers to it is not judged. ``dateless``
+    are indexes of which it says so.
     """
 
     def __init__(
@@ -38,11 +38,13 @@ class Merger:
         broken: set[str],
         platforms: tuple[Platform, ...] | None,
         pythons: tuple[str, ...],
+        dateless: frozenset[str] = frozenset(),
     ) -> None:
         self.parsed = parsed
         self.broken = broken
         self.platforms = platforms
         self.pythons = pythons
+        self.dateless = dateless
         self.problems: list[Problem] = []
 
     def environments(self) -> tuple[Environment, ...]:
@@ -105,8 +107,7 @@ class Merger:
                 self._check_package(file, f"{table}.{package}", package)
                 self._check_reason(file, f"{table}.{package}.why", exception.why)
                 self._check_specifier(file, f"{table}.{package}.version", exception.version)
-        if entry.sources:
-            self.problems.append(later(file, "sources"))
+        self._check_sources(file, entry.sources)
         for finding, reason in entry.accept.items():
             self._check_finding(file, f"accept.{finding}", finding)
             self._check_reason(file, f"accept.{finding}", reason)
@@ -123,6 +124,20 @@ class Merger:
     def _check_package(self, file: str, key: str, name: str) -> None:
         if not EXTRA.fullmatch(name):
             self._say(file, key, f"{name!r} is no name of a package", "use letters, digits, - _ .")
+
+    def _check_sources(self, file: str, sources: Mapping[str, str]) -> None:
+        seen: dict[tuple[NormalizedName, str], str] = {}
+        for key, index in sources.items():
+            package, at, platform = key.partition("@")
+            self._check_package(file, f"sources.{key}", package)
+            known = [p.name for p in self.platforms or ()]
+            if at and self.platforms is not None and platform not in known:
+                self._say(file, f"sources.{key}", f"{platform!r} is not in {TARGETS}", nearest(platform, known))
+            if not INDEX.fullmatch(index):
+                self._say(file, f"sources.{key}", f"{index!r} is no name of an index", "use letters, digits, - _ .")
+            other = seen.setdefault((canonicalize_name(package), platform), key)
+            if other != key:
+                self._say(file, f"sources.{key}", f"{other!r} is the same package", "leave one of them out")
 
     def _check_finding(self, file: str, key: str, name: str) -> None:
         kind, _, rest = name.partition(":")
@@ -175,6 +190,7 @@ class Merger:
         overrides: dict[NormalizedName, Override] = {}
         holds: dict[NormalizedName, Hold] = {}
         accepts: dict[str, Acceptance] = {}
+        sources: dict[tuple[NormalizedName, str], Source] = {}
         imports: list[str] = []
         commands: list[tuple[str, ...]] = []
         pythons: list[str] | None = None
@@ -194,6 +210,7 @@ class Merger:
                 normal = canonicalize_name(package)
                 holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why)
             accepts |= {name: Acceptance(name=name, why=why, file=file) for name, why in entry.accept.items()}
+            sources |= self._sources(file, entry.sources)
             imports += [module for module in entry.smoke.imports if module not in imports]
             commands += [tuple(command) for command in entry.smoke.commands if tuple(command) not in commands]
             pythons = entry.pythons if entry.pythons is not None else pythons
@@ -207,6 +224,7 @@ class Merger:
             for python in self.pythons
             if (platforms is None or platform.name in platforms) and (pythons is None or python in pythons)
         ]
+        where = {target.platform.name for target in targets}
         return Environment(
             name=name,
             extra=canonicalize_name(name),
@@ -220,4 +238,22 @@ class Merger:
             holds=tuple(holds[key] for key in sorted(holds)),
             accepts=tuple(accepts[key] for key in sorted(accepts)),
             smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
+            sources=tuple(sources[key] for key in sorted(sources) if key[1] in where),
         )
+
+    def _sources(self, file: str, sources: Mapping[str, str]) -> dict[tuple[NormalizedName, str], Source]:
+        """What one file says, for each platform: ``package@platform`` beats ``package``."""
+        found = {}
+        for key in sorted(sources, key=lambda key: "@" in key):
+            package, at, only = key.partition("@")
+            name = canonicalize_name(package)
+            for platform in [only] if at else [p.name for p in self.platforms or ()]:
+                found[name, platform] = Source(
+                    name=name,
+                    platform=platform,
+                    index=sources[key],
+                    file=file,
+                    key=f"sources.{key}",
+                    dateless=sources[key] in self.dateless,
+                )
+        return found

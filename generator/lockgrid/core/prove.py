@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from lockgrid.core.candidates import (
     Facts,
+    at_index,
     index_refusal,
     matching_versions,
     serving_versions,
@@ -58,14 +59,15 @@ def prove_tags(
     hopeless = []
     for name, version in selection.unservable:
         allowed = name in environment.sdists
-        proof, exists, missing = why_not(name, [Version(version)], target, facts, sdist_allowed=allowed)
+        project = environment.project(name, target)
+        proof, exists, missing = why_not(project, [Version(version)], target, facts, sdist_allowed=allowed)
         blockers.append(
             Blocker(
                 proof=proof,
                 package=f"{name}=={version}",
-                exists=exists,
+                exists=exists + at_index(project),
                 missing=missing,
-                serves=serving_versions(name, target, facts, sdist_allowed=allowed),
+                serves=serving_versions(project, target, facts, sdist_allowed=allowed),
             )
         )
         hopeless.append((name, version))
@@ -81,12 +83,12 @@ def prove_index(pins: Sequence[Pin], facts: Facts) -> tuple[list[Blocker], list[
     blockers = []
     hopeless = []
     for pin in pins:
-        page = facts.pages[pin.name]
+        page = facts.pages[pin.project]
         reason = ""
         if page.quarantined:
             reason = "is quarantined by the index"
         else:
-            listed = facts.file(pin.name, pin.version, pin.file.filename)
+            listed = facts.file(pin.project, pin.version, pin.file.filename)
             if listed is None:
                 reason = f"is no longer on the index ({pin.file.filename})"
             elif listed.sha256 != pin.file.sha256:
@@ -95,14 +97,14 @@ def prove_index(pins: Sequence[Pin], facts: Facts) -> tuple[list[Blocker], list[
                     where=pin.file.filename,
                     next_step="find out which is right; if uv's cache is old, run `uv cache clean " + pin.name + "`",
                 )
-            elif refused := index_refusal(listed, facts):
+            elif refused := index_refusal(listed, facts, pin.project):
                 reason = refused.reason
         if reason:
             blockers.append(
                 Blocker(
                     proof=Proof.INDEX,
                     package=f"{pin.name}=={pin.version}",
-                    exists=reason,
+                    exists=reason + at_index(pin.project),
                     missing="a file in good standing",
                 )
             )
@@ -180,7 +182,7 @@ class _Walk:
         pin = self.pins.get(name)
         if pin is None:
             self.result.unmet.add(name)
-            serves = _served(name, specifier, self.facts)
+            serves = _served(self.environment.project(name, self.target), specifier, self.facts)
             self._fail(f"{name}{specifier}", "is met by no pin", "a pin", by, serves)
             return
         self.result.via[name][by] = None
@@ -251,4 +253,4 @@ def unneeded(closure: Closure) -> list[str]:
 
 def listed_file(pin: Pin, facts: Facts) -> IndexFile:
     """The file of a pin as the index's page lists it: what uv exported, with what only the page knows."""
-    return facts.file(pin.name, pin.version, pin.file.filename) or pin.file
+    return facts.file(pin.project, pin.version, pin.file.filename) or pin.file

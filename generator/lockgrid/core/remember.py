@@ -17,12 +17,12 @@ import packaging
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_environment
 from lockgrid.model.grid import Blocker, Blockers, Pin, Proof, ProvenCell
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, split_key
 from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
 
 # Part of every key: raised when a scan, a selection or a proof comes to answer differently.
-_ANSWERS = 3
+_ANSWERS = 4
 
 
 def scan_key(environments: Iterable[Environment]) -> str:
@@ -58,7 +58,7 @@ def _digest(kind: str, value: object) -> str:
 def _guard(names: Iterable[str], facts: Facts) -> list[Any] | None:
     """The pages by digest and the newest file on them; None where that does not say all that matters."""
     pages = {name: facts.pages[name] for name in names}
-    times = [page.newest for page in pages.values()]
+    times = [page.newest for name, page in pages.items() if split_key(name)[1] not in facts.dateless]
     newest = max((time for time in times if time is not None), default=None)
     if newest is None or None in times or newest > facts.cutoff or any(page.missing for page in pages.values()):
         return None
@@ -66,7 +66,7 @@ def _guard(names: Iterable[str], facts: Facts) -> list[Any] | None:
 
 
 def pages_of(value: bytes) -> list[str]:
-    """The names of the pages that a kept outcome hangs on: to be known before it is decoded."""
+    """The keys of the pages that a kept outcome hangs on: to be known before it is decoded."""
     return list(json.loads(value)[0][0])
 
 
@@ -126,7 +126,7 @@ def _blocker(row: Sequence[Any]) -> Blocker:
 def encode_proofs(cells: Sequence[ProvenCell], facts: Facts) -> bytes | None:
     """Proven cells with the pages that they hang on; None where they cannot be kept. Each file stands once."""
     pins = list(dict.fromkeys(pin for cell in cells for pin in cell.pins))
-    guard = _guard({pin.name for pin in pins}, facts)
+    guard = _guard({pin.project for pin in pins}, facts)
     if guard is None:
         return None
     number = {pin: index for index, pin in enumerate(pins)}
@@ -163,11 +163,12 @@ def decode_proofs(value: bytes, domain: Domain, facts: Facts) -> list[ProvenCell
 
 def _pin_row(pin: Pin) -> list[object]:
     uploaded = pin.file.uploaded.isoformat() if pin.file.uploaded else None
-    return [pin.name, pin.version, pin.file.filename, pin.file.url, pin.file.sha256, pin.file.size, uploaded]
+    row = [pin.name, pin.version, pin.file.filename, pin.file.url, pin.file.sha256, pin.file.size, uploaded]
+    return [*row, pin.index]
 
 
 def _pin(row: Sequence[Any]) -> Pin:
-    name, version, filename, url, digest, size, uploaded = row
+    name, version, filename, url, digest, size, uploaded, index = row
     file = IndexFile(
         filename=filename,
         url=url,
@@ -175,4 +176,4 @@ def _pin(row: Sequence[Any]) -> Pin:
         size=size,
         uploaded=datetime.fromisoformat(uploaded) if uploaded else None,
     )
-    return Pin(name=name, version=version, file=file)
+    return Pin(name=name, version=version, file=file, index=index)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import tomlkit
 from packaging.utils import canonicalize_name
 
+from lockgrid.core.anchor import absences, anchor, source_settings, sources_of
 from lockgrid.core.targets import platform_markers, targets_marker
 from lockgrid.model.spec import Domain, Environment, Override
 from lockgrid.model.target import Target, python_key
@@ -39,6 +40,7 @@ class Preference:
     name: str
     version: str
     targets: tuple[Target, ...]
+    index: str = ""  # its name, where [sources] names one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ class Request:
     ``split`` makes uv look at each Python by itself from the start. By itself it forks only where a
     requirement or a Requires-Python makes it, and then may find no version that serves a run of Pythons
     though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
-    ``spared`` the targets on which nothing asks for an overridden package.
+    ``spared`` the targets on which nothing asks for an overridden package. ``absent`` are the targets for which
+    the index that ``[sources]`` names for a package has no file of it. The environments agree on their sources.
     """
 
     environments: tuple[Environment, ...]
@@ -59,6 +62,7 @@ class Request:
     split: bool = False
     override_extras: tuple[tuple[str, tuple[str, ...]], ...] = ()
     spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
+    absent: tuple[tuple[str, tuple[Target, ...]], ...] = ()
 
     @property
     def all_domain(self) -> Domain:
@@ -112,11 +116,11 @@ class Request:
         return tuple(sorted(union, key=lambda t: t.sort_key))
 
 
-def project_toml(request: Request) -> str:
-    """The ``pyproject.toml`` to lock."""
+def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ()) -> str:
+    """The ``pyproject.toml`` to lock. ``indexes`` are the tables of those that ``[sources]`` may name."""
     everything = request.all_targets
     lower = min([_OLDEST_HOST, *(python_key(t.python) for t in everything)])
-    extras = {
+    extras: dict[str, list[str]] = {
         environment.extra: _requirements(environment, request.targets(environment.name), everything)
         for environment in request.environments
     }
@@ -125,6 +129,9 @@ def project_toml(request: Request) -> str:
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
         constraints.append(f"{exclusion.name}!={exclusion.version}" + (f" ; {marker}" if marker else ""))
+    sourced = sources_of(request)
+    extras |= anchor(request, sourced)
+    constraints += absences(request, sourced)
     document = {
         "project": {
             "name": PROJECT,
@@ -138,6 +145,7 @@ def project_toml(request: Request) -> str:
                 "environments": [m for row in _rows(request) for m in platform_markers(row)],
                 "override-dependencies": [overrides[name] for name in sorted(overrides)],
                 "constraint-dependencies": sorted(set(constraints)),
+                **(source_settings(request, sourced, indexes) if sourced else {}),
             }
         },
     }
@@ -189,11 +197,13 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
+    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
+        **({"exclude-newer-package": undated} if undated else {}),
     }
 
 
@@ -202,10 +212,11 @@ def timestamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def preferences_lock(request: Request, index_url: str) -> str:
+def preferences_lock(request: Request, urls: Mapping[str, str]) -> str:
     """A ``uv.lock`` that holds nothing but the pins to prefer: what makes uv keep them.
 
     uv reads the versions out of an existing lock as preferences when its options agree with the request.
+    ``urls`` are of the indexes by name, of uv's plain ones under the empty name.
     """
     everything = request.all_targets
     lower = min([_OLDEST_HOST, *(python_key(t.python) for t in everything)])
@@ -214,11 +225,11 @@ def preferences_lock(request: Request, index_url: str) -> str:
     for preference in request.preferences:
         by_name.setdefault(preference.name, []).append(preference)
     for name, choices in sorted(by_name.items()):
-        for choice in sorted(choices, key=lambda p: p.version):
+        for choice in sorted(choices, key=lambda p: (p.version, p.index)):
             entry: dict[str, object] = {
                 "name": name,
                 "version": choice.version,
-                "source": {"registry": index_url},
+                "source": {"registry": urls.get(choice.index, "")},
             }
             if len(choices) > 1:
                 entry["resolution-markers"] = platform_markers(choice.targets)

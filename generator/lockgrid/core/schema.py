@@ -26,6 +26,14 @@ class PlatformEntry:
     macos: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """An entry of ``[indexes]``: a URL, or a table with it or without."""
+
+    url: str | None = None
+    dateless: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsFile:
     """``envs/targets.toml``."""
@@ -33,7 +41,7 @@ class TargetsFile:
     cooldown: str | None
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
-    indexes: dict[str, Any]
+    indexes: dict[str, IndexEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class EnvironmentFile:
     sdists: dict[str, str]
     overrides: dict[str, ExceptionEntry]
     smoke: SmokeEntry
-    sources: dict[str, Any]
+    sources: dict[str, str]
     accept: dict[str, str]
     hold: dict[str, ExceptionEntry]
 
@@ -109,7 +117,7 @@ def _targets(table: _Table) -> TargetsFile:
         cooldown=table.optional("cooldown", _string),
         pythons=table.required("pythons", _strings, []),
         platforms=table.tables("platforms", _platform, required=True),
-        indexes=table.optional("indexes", _anything) or {},
+        indexes=table.optional("indexes", _indexes) or {},
     )
 
 
@@ -129,7 +137,7 @@ def _environment(table: _Table) -> EnvironmentFile:
         sdists=table.optional("sdists", _reasons) or {},
         overrides=table.tables("overrides", _override),
         smoke=table.table("smoke", _smoke) or SmokeEntry(),
-        sources=table.optional("sources", _anything) or {},
+        sources=table.optional("sources", _index_names) or {},
         accept=table.optional("accept", _reasons) or {},
         hold=table.tables("hold", _hold),
     )
@@ -289,11 +297,40 @@ def _anything(value: Any) -> dict[str, Any]:
 
 
 def _reasons(value: Any) -> dict[str, str]:
-    reasons = _each({f".{name}": reason for name, reason in _anything(value).items()}, _reason)
-    return {name.removeprefix("."): reason for name, reason in reasons.items()}
+    return _texts(value, "the reason must be a string")
 
 
-def _reason(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise _Wrong("the reason must be a string")
+def _index_names(value: Any) -> dict[str, str]:
+    return _texts(value, "must be the name of an index", 'write torch = "pytorch-cpu", and names with a dot in quotes')
+
+
+def _indexes(value: Any) -> dict[str, IndexEntry]:
+    hint = 'write pytorch-cpu = "https://index.example/simple" or pytorch-cpu = { url = "...", dateless = true }'
+    if not isinstance(value, dict):
+        raise _Wrong("must be a table", hint)
+
+    def read(entry: Any) -> IndexEntry:
+        if isinstance(entry, str):
+            return IndexEntry(url=entry)
+        known = ("url", "dateless")
+        if not isinstance(entry, dict) or not all(key in known for key in entry):
+            raise _Wrong("must be a URL, or a table of url and dateless", hint)
+        url = entry.get("url")
+        return IndexEntry(url=None if url is None else _string(url), dateless=_boolean(entry.get("dateless", False)))
+
+    found = _each({f".{name}": entry for name, entry in value.items()}, read)
+    return {name.removeprefix("."): entry for name, entry in found.items()}
+
+
+def _texts(value: Any, what: str, hint: str = "") -> dict[str, str]:
+    """A table of strings; ``what`` each must be."""
+    if hint and not isinstance(value, dict):
+        raise _Wrong("must be a table", hint)
+
+    def text(item: Any) -> str:
+        if isinstance(item, str):
+            return item
+        raise _Wrong(what, hint)
+
+    found = _each({f".{name}": item for name, item in _anything(value).items()}, text)
+    return {name.removeprefix("."): item for name, item in found.items()}

@@ -33,6 +33,7 @@ class Selection:
 
 
 _PACKAGES = "\n[[packages]]\n"
+_NO_INDEXES: Mapping[str, str] = {}
 
 
 def parse_pylocks(texts: Sequence[str]) -> list[Pylock]:
@@ -63,8 +64,13 @@ def _parse_pylock(text: str) -> Pylock:
         ) from error
 
 
-def select(pylock: Pylock, targets: Sequence[Target], sdists: frozenset[str]) -> dict[Target, Selection]:
-    """Select for each target. ``sdists`` are the packages (normalised) that may come as a sdist."""
+def select(
+    pylock: Pylock, targets: Sequence[Target], sdists: frozenset[str], indexes: Mapping[str, str] = _NO_INDEXES
+) -> dict[Target, Selection]:
+    """Select for each target. ``sdists`` are the packages (normalised) that may come as a sdist.
+
+    ``indexes`` are those that ``[sources]`` names, by URL: a pin says from which of them it comes.
+    """
     markers = {str(p.marker): p.marker for p in pylock.packages if p.marker is not None}
     forbidden = sorted({variable for text in markers if (variable := forbidden_marker(text))})
     files = [[(wheel, wheel.filename) for wheel in package.wheels or ()] for package in pylock.packages]
@@ -80,7 +86,7 @@ def select(pylock: Pylock, targets: Sequence[Target], sdists: frozenset[str]) ->
             holds = {text: marker.evaluate(environment, "lock_file") for text, marker in markers.items()}
             wanted = [holds.get(text, True) for text in texts]
             view = _view(pylock, files, wanted, target, sdists, only_sdist)
-            found.append(_select_one(view, target, environment))
+            found.append(_select_one(view, target, environment, indexes))
         return _merge(found, forbidden)
 
     by_platform: dict[Platform, list[Target]] = {}
@@ -128,7 +134,7 @@ def _view(
     return replace(pylock, packages=packages)
 
 
-def _select_one(view: Pylock, target: Target, environment: Mapping[str, str]) -> Selection:
+def _select_one(view: Pylock, target: Target, environment: Mapping[str, str], indexes: Mapping[str, str]) -> Selection:
     unservable = tuple((p.name, str(p.version)) for p in view.packages if not p.wheels and p.sdist is None)
     for package in view.packages:
         if package.is_direct and (package.vcs or package.directory or package.archive):
@@ -138,11 +144,11 @@ def _select_one(view: Pylock, target: Target, environment: Mapping[str, str]) ->
         chosen = list(served.select(environment=dict(environment), tags=target_tags(target)))  # type: ignore[arg-type]
     except PylockSelectError as error:
         return Selection(pins=(), unservable=unservable, conflicts=(str(error),))
-    pins = sorted((_pin(package, source) for package, source in chosen), key=lambda pin: pin.name)
+    pins = sorted((_pin(package, source, indexes) for package, source in chosen), key=lambda pin: pin.name)
     return Selection(pins=tuple(pins), unservable=unservable)
 
 
-def _pin(package: Package, source: object) -> Pin:
+def _pin(package: Package, source: object, indexes: Mapping[str, str]) -> Pin:
     if not isinstance(source, PackageWheel | PackageSdist):
         raise ToolError(f"{package.name} is locked to something that is neither a wheel nor a sdist")
     file = IndexFile(
@@ -152,7 +158,8 @@ def _pin(package: Package, source: object) -> Pin:
         size=source.size,
         uploaded=source.upload_time,
     )
-    return Pin(name=package.name, version=str(package.version), file=file)
+    index = indexes.get((package.index or "").rstrip("/"), "")
+    return Pin(name=package.name, version=str(package.version), file=file, index=index)
 
 
 def _merge(selections: list[Selection], forbidden: list[str]) -> Selection:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-from lockgrid.core.merge import EXTRA, TARGETS, Merger, later
-from lockgrid.core.schema import EnvironmentFile, TargetsFile, nearest, parse_environment, parse_targets
+from lockgrid.core.merge import EXTRA, INDEX, TARGETS, Merger
+from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, nearest, parse_environment, parse_targets
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.spec import Spec
 from lockgrid.model.target import PLATFORM_KINDS, Platform, python_key
@@ -57,7 +58,9 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         problems += found
     pythons = tuple(sorted(targets_file.pythons, key=_python_sort)) if targets_file else ()
     judged = targets_file is not None and not any(p.file == TARGETS for p in shapeless)
-    merger = Merger(parsed, broken, platforms if judged else None, pythons)
+    indexes = targets_file.indexes if targets_file else {}
+    dateless = frozenset(name for name, entry in indexes.items() if entry.dateless)
+    merger = Merger(parsed, broken, platforms if judged else None, pythons, dateless)
     environments = merger.environments()
     problems += merger.problems
     if problems or shapeless:
@@ -65,8 +68,13 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         wrong = [(p.file, p.key) for p in shapeless]
         kept = [p for p in problems if not any(p.file == f and k.startswith(p.key or " ") for f, k in wrong)]
         raise InputError([*shapeless, *kept])
-    cooldown = targets_file.cooldown if targets_file else None
-    return Spec(platforms=platforms, pythons=pythons, environments=environments, cooldown=cooldown)
+    return Spec(
+        platforms=platforms,
+        pythons=pythons,
+        environments=environments,
+        cooldown=targets_file.cooldown if targets_file else None,
+        indexes=tuple((name, entry.url.rstrip("/")) for name, entry in sorted(indexes.items()) if entry.url),
+    )
 
 
 def _python_sort(python: str) -> tuple[int, int]:
@@ -131,6 +139,30 @@ def _platforms(targets: TargetsFile) -> tuple[tuple[Platform, ...], list[Problem
     if targets.cooldown is not None and not _COOLDOWN.fullmatch(targets.cooldown):
         what = f"{targets.cooldown!r} is no length of time"
         problems.append(Problem(file=TARGETS, key="cooldown", what=what, hint='write "7 days"'))
-    if targets.indexes:
-        problems.append(later(TARGETS, "indexes"))
+    problems += _index_problems(targets.indexes)
     return tuple(sorted(platforms, key=lambda p: p.name)), problems
+
+
+def _index_problems(indexes: Mapping[str, IndexEntry]) -> list[Problem]:
+    """Names that uv would not take, and URLs that are none or hold credentials; no message repeats a URL."""
+    problems = []
+    for name, entry in indexes.items():
+        what = hint = ""
+        url = "https://index.example" if entry.url is None else entry.url
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname if parts.scheme in ("http", "https") else None
+        except ValueError:
+            host = None
+        if not INDEX.fullmatch(name):
+            what, hint = f"{name!r} is no name of an index", "use letters, digits, - _ ."
+        elif entry == IndexEntry():
+            what, hint = "says nothing", "give a url, or say dateless = true of an index that uv's configuration names"
+        elif not host or any(character.isspace() for character in url):
+            what, hint = "is no URL of an index", "write https://index.example/simple"
+        elif "@" in parts.netloc:
+            key = re.sub(r"[^A-Z0-9]", "_", name.upper())
+            what, hint = "the URL holds credentials", f"set UV_INDEX_{key}_USERNAME and UV_INDEX_{key}_PASSWORD"
+        if what:
+            problems.append(Problem(file=TARGETS, key=f"indexes.{name}", what=what, hint=hint))
+    return problems

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lockgrid.model.finding import Finding
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, page_key
 from lockgrid.model.spec import Cell
 from lockgrid.model.target import Target, python_key
 
@@ -27,11 +27,20 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """One ``name==version`` in a cell and the one file that this cell installs for it."""
+    """One ``name==version`` in a cell and the one file that this cell installs for it.
+
+    ``index`` is the name of the index that ``[sources]`` names for it, empty for uv's plain indexes.
+    """
 
     name: str
     version: str
     file: IndexFile
+    index: str = ""
+
+    @property
+    def project(self) -> str:
+        """The key of the page that lists the file."""
+        return page_key(self.name, self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +106,13 @@ class CellRecord:
 class FoundRecord:
     """A finding as ``grid.toml`` keeps it: once for an environment, with all of its cells that have it.
 
-    ``finding`` has the wheels of all these cells, and the paths and the number of files of the first.
-    ``cells`` are platforms and Pythons, sorted; none for an acceptance that accepts nothing.
+    ``packages`` are ``name==version``. ``finding`` is that of the first cell, without its wheels: these differ
+    from cell to cell. ``cells`` are platforms and Pythons, sorted; none for an acceptance that accepts nothing.
     """
 
     environment: str
     finding: Finding
+    packages: tuple[str, ...]
     cells: tuple[tuple[str, str], ...]
     accepted: bool = False
 
@@ -110,6 +120,21 @@ class FoundRecord:
     def sort_key(self) -> tuple[str, bool, str, str]:
         """Environment, errors before warnings, name: the order of ``grid.toml``."""
         return self.environment, self.finding.severity != "error", self.finding.name, self.finding.what
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """Files of one package that an environment takes from one index by its name: file names with their sha256.
+
+    ``platforms`` are those with a proven cell that pins it. ``dateless``: the index is said to tell no upload times.
+    """
+
+    environment: str
+    package: str
+    index: str
+    platforms: tuple[str, ...]
+    files: tuple[tuple[str, str], ...]
+    dateless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +153,7 @@ class Grid:
     apart: tuple[str, ...] = ()
     rules: int = 0
     findings: tuple[FoundRecord, ...] = ()
+    sources: tuple[SourceRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

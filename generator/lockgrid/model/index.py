@@ -31,6 +31,20 @@ class IndexFile:
         return self.filename.endswith(".whl")
 
 
+def page_key(name: str, index: str = "") -> str:
+    """What a project page is known by: the project's name, and the index where ``[sources]`` names one.
+
+    No name of a package holds an ``@``.
+    """
+    return f"{name}@{index}" if index else name
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """The inverse of ``page_key``: the name, and the index or nothing."""
+    name, _, index = key.partition("@")
+    return name, index
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A project page: its files by version, and whether the project is quarantined (PEP 792).

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName
 
+from lockgrid.model.index import page_key
 from lockgrid.model.target import Platform, Target
 
 
@@ -52,6 +53,21 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """On one platform a package comes from the index of this name and no other; ``file`` and ``key`` state it.
+
+    ``dateless``: that index tells no upload times, so its files cannot be held to the cut-off.
+    """
+
+    name: NormalizedName
+    platform: str
+    index: str
+    file: str
+    key: str
+    dateless: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Smoke:
     """What must hold in a finished venv: modules that import, commands that exit with 0."""
 
@@ -75,10 +91,26 @@ class Environment:
     holds: tuple[Hold, ...] = ()
     accepts: tuple[Acceptance, ...] = ()
     smoke: Smoke = field(default_factory=Smoke)
+    sources: tuple[Source, ...] = ()
 
     def override(self, name: str) -> Override | None:
         """The override of the package ``name`` (normalised), if there is one."""
         return next((o for o in self.overrides if o.name == name), None)
+
+    def index(self, name: str, target: Target) -> str:
+        """The name of the index that ``[sources]`` names for a package on a target, empty for uv's plain indexes."""
+        if not self.sources:  # asked for every pin of every cell
+            return ""
+        where = target.platform.name
+        return next((s.index for s in self.sources if s.name == name and s.platform == where), "")
+
+    def project(self, name: str, target: Target) -> str:
+        """The key of the page (``model.index.page_key``) that offers a package to a target."""
+        return page_key(name, self.index(name, target)) if self.sources else name
+
+    def projects(self, name: str) -> set[str]:
+        """The keys of the pages that offer a package to any of the targets."""
+        return {self.project(name, target) for target in self.targets} if self.sources else {name}
 
 
 #: A cell by name: an environment's name and a target.
@@ -89,9 +121,13 @@ Domain = Sequence[tuple[Environment, tuple[Target, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name."""
+    """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name.
+
+    ``indexes`` gives indexes by name, each with its URL, which holds no credentials.
+    """
 
     platforms: tuple[Platform, ...]
     pythons: tuple[str, ...]
     environments: tuple[Environment, ...]
     cooldown: str | None = None
+    indexes: tuple[tuple[str, str], ...] = ()

@@ -202,3 +202,12 @@ def test_the_deadline_moves_with_what_the_sink_awaits(monkeypatch: pytest.Monkey
     else:
         with pytest.raises(ToolError, match="no answer in time"):
             asyncio.run(run())
+
+
+def test_of_two_indexes_on_one_host_the_one_that_has_the_file_is_logged_in_to() -> None:
+    one = IndexSource(url="https://index.example/one", username="one", password="x")
+    two = IndexSource(url="https://index.example/two", name="two", username="two", password="y")
+    http = opened(UvConfig(indexes=(one,), network={}, named={"two": two}), {})
+    assert http._credentials("https://index.example/one/a/") == ("one", "x")
+    assert http._credentials("https://index.example/two/a/") == ("two", "y")
+    assert http._credentials("https://index.example/files/a") == ("one", "x")

@@ -186,3 +186,15 @@ def test_without_a_request_no_client_is_opened(world: World) -> None:
         assert index.pages([]) == {}
         assert index.metadata([]) == {}
     assert world.asked == []
+
+
+def test_a_named_index_is_asked_alone_and_by_name_only(world: World) -> None:
+    world.page(FIRST, "a", "a-1.0.tar.gz")
+    world.page(SECOND, "a", "a-2.0.tar.gz")
+    config = UvConfig(indexes=(IndexSource(url=FIRST),), network={}, named={"cpu": IndexSource(url=SECOND, name="cpu")})
+    for _ in range(2):  # the second time from the cache
+        with Index(config, world.cache, {}, lambda: world.now) as index:
+            assert list(index.pages(["a"], index="cpu")["a"].releases) == ["2.0"]
+            assert list(index.pages(["a"])["a"].releases) == ["1.0"]
+            assert index.pages(["b"], index="cpu")["b"].missing
+    assert world.asked == [f"{SECOND}/a/", f"{FIRST}/a/", f"{SECOND}/b/"]

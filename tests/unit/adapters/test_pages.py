@@ -327,3 +327,10 @@ def test_a_missing_project_survives_the_cache_and_has_no_body() -> None:
     head, _ = encode_page(Page(name="foo-bar", missing=True))
     again = decode_page(head, dict[str, bytes]().__getitem__)
     assert (again.name, again.missing, dict(again.releases)) == ("foo-bar", True, {})
+
+
+def test_an_html_page_may_tell_upload_times() -> None:
+    text = '<a href="a-1.0-py3-none-any.whl#sha256=00" data-upload-time="2026-05-01T12:00:00Z">a</a>'
+    page = parse_page("a", "https://index.example/simple/a/", "text/html", text.encode())
+    (file,) = page.releases["1.0"]
+    assert file.uploaded == page.newest == datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -307,3 +307,26 @@ def test_only_the_index_that_is_asked_last_is_told_to_be_the_default(fake: Fake)
         ("https://x.example", False),
         ("https://y.example", True),
     ]
+
+
+@posix
+def test_a_named_index_goes_into_the_project_and_its_credentials_into_no_file(fake: Fake) -> None:
+    table = {"name": "my-cpu", "url": "https://me:s3cret@cpu.example", "default": True, "explicit": False}
+    source = IndexSource(
+        url="https://cpu.example", name="my-cpu", explicit=True, username="me", password="s3cret", table=table
+    )
+    default = IndexSource(url="https://x.example", default=True)
+    config = UvConfig(indexes=(default,), network={}, named={"my-cpu": source})
+    with fake.uv(config=config) as uv:
+        (found,) = uv.index_tables
+        assert {key: found[key] for key in ("name", "url", "explicit")} == {
+            "name": "my-cpu",
+            "url": "https://cpu.example",
+            "explicit": True,
+        }
+        assert "default" not in found
+        assert uv._environ["UV_INDEX_MY_CPU_USERNAME"] == "me"
+        assert uv._environ["UV_INDEX_MY_CPU_PASSWORD"] == "s3cret"
+        outcome = uv.lock("[project]\n", {})
+        assert isinstance(outcome, Resolved)
+        assert "cpu.example" not in (outcome.folder / "settings.toml").read_text()

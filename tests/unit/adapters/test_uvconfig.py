@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lockgrid.adapters.uvconfig import IndexSource, UvConfig, read_config, strip_credentials, uv_environment
+from lockgrid.adapters.uvconfig import (
+    IndexSource,
+    UvConfig,
+    index_faults,
+    read_config,
+    strip_credentials,
+    uv_environment,
+)
 from lockgrid.errors import InputError
 
 URL = "https://index.example/simple"
@@ -334,3 +341,62 @@ def test_secrets_do_not_decide_whether_two_indexes_are_equal_by_table() -> None:
     one, other = (IndexSource(url=URL, table=table) for table in tables)
     assert one == other
     assert hash(one) == hash(other)
+
+
+def names(machine: Machine, *sources: str, urls: Mapping[str, str] | None = None, **environ: str) -> UvConfig:
+    """The configuration where ``[sources]`` names these indexes."""
+    return read_config(machine.project, {**machine.environ, **environ}, sources, (urls or {}).items())
+
+
+def test_an_index_that_a_source_names_is_asked_for_nothing_else(machine: Machine) -> None:
+    machine.write(
+        "uv.toml", index(URL, "default = true") + index("https://cpu.example/", 'name = "cpu"', "explicit = true")
+    )
+    machine.write("user", index("https://weak.example", 'name = "cpu"') + index("https://gpu.example", 'name = "gpu"'))
+    config = names(machine, "cpu", urls={"cpu": "https://ours.example", "x": "https://x.example"})
+    assert [i.url for i in config.indexes] == ["https://gpu.example", URL]
+    assert [(name, i.url, i.explicit, i.default) for name, i in config.named.items()] == [
+        ("cpu", "https://cpu.example", True, False)
+    ]
+    assert machine.read().named == {}
+
+
+def test_an_index_of_the_project_stands_where_uv_has_none_of_that_name(machine: Machine) -> None:
+    urls = {"cpu": "https://ours.example", "gpu": "https://gpu.example"}
+    config = names(machine, "cpu", urls=urls, UV_INDEX_CPU_USERNAME="me", UV_INDEX_CPU_PASSWORD="secret")
+    assert config.named == {
+        "cpu": IndexSource(
+            url="https://ours.example", name="cpu", explicit=True, username="me", password="secret", table={}
+        )
+    }
+    assert names(machine, "cpu", "none", urls=urls, UV_INDEX="cpu=https://mirror.example").named["cpu"].url == (
+        "https://mirror.example"
+    )
+    assert "none" not in names(machine, "cpu", "none", urls=urls).named
+
+
+def test_the_url_of_a_named_index_holds_no_credentials_and_is_as_uv_writes_it(machine: Machine) -> None:
+    found = names(machine, "cpu", UV_INDEX="cpu=https://me:s%2Fe@CPU.example:443/Simple/").named["cpu"]
+    assert (found.url, found.username, found.password) == ("https://cpu.example/Simple", "me", "s/e")
+    found = names(machine, "cpu", UV_INDEX="cpu=https://me:x@cpu.example", UV_INDEX_CPU_PASSWORD="y").named["cpu"]
+    assert (found.url, found.password) == ("https://cpu.example", "y")
+
+
+def test_a_plain_index_with_the_url_of_a_named_one_is_not_asked(machine: Machine) -> None:
+    machine.write("uv.toml", 'extra-index-url = ["https://cpu.example/", "https://x.example"]\n')
+    config = names(machine, "cpu", UV_INDEX="cpu=https://cpu.example other=https://me:pw@cpu.example")
+    assert [i.url for i in config.indexes] == ["https://x.example"]
+
+
+def test_what_makes_an_index_useless_for_a_source(machine: Machine) -> None:
+    good = names(machine, "cpu", UV_INDEX="cpu=https://cpu.example", UV_DEFAULT_INDEX=URL)
+    assert index_faults(good) == {"cpu": ""}
+    named = names(machine, "cpu", UV_DEFAULT_INDEX="cpu=https://cpu.example")
+    assert "is the default index" in index_faults(named)["cpu"]
+    same = names(machine, "cpu", UV_DEFAULT_INDEX="https://cpu.example/", UV_INDEX="cpu=https://CPU.example")
+    assert "is the default index" in index_faults(same)["cpu"]
+    twins = names(machine, "a", "b", UV_INDEX="a=https://cpu.example b=https://cpu.example/")
+    assert index_faults(twins) == {
+        "a": "has the URL of 'b': give both one name",
+        "b": "has the URL of 'a': give both one name",
+    }

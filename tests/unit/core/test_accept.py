@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_warnings_make_no_cell_unsupported() -> None:
     assert failures([app()], CELLS, {CELL: [found("any:a")]}) == {}
 
 
-def test_the_grid_keeps_a_finding_once_with_all_its_cells_and_wheels() -> None:
+def test_the_grid_keeps_a_finding_once_with_all_its_cells_and_packages() -> None:
     findings = {
         ("app", target(LINUX, "3.12")): [found("any:a", wheels=(B,))],
         ("app", target(LINUX, "3.11")): [found("any:a", wheels=(A,)), found("any:a", what="it is otherwise")],
@@ -77,10 +78,10 @@ def test_the_grid_keeps_a_finding_once_with_all_its_cells_and_wheels() -> None:
         ("other", target(MAC, "3.12")): [found("any:b")],
     }
     one, two = record(app(), findings)
-    kept = {r.finding.what: (r.finding.wheels, r.cells) for r in (one, two)}
+    kept = {r.finding.what: (r.packages, r.cells) for r in (one, two)}
     assert kept == {
-        "it is so": ((A, B), (("linux-x86_64", "3.11"), ("linux-x86_64", "3.12"), ("macos-arm64", "3.12"))),
-        "it is otherwise": ((A,), (("linux-x86_64", "3.11"),)),
+        "it is so": (("a==1", "b==2"), (("linux-x86_64", "3.11"), ("linux-x86_64", "3.12"), ("macos-arm64", "3.12"))),
+        "it is otherwise": (("a==1",), (("linux-x86_64", "3.11"),)),
     }
     assert not one.accepted
 
@@ -88,11 +89,13 @@ def test_the_grid_keeps_a_finding_once_with_all_its_cells_and_wheels() -> None:
 def test_of_errors_the_grid_keeps_those_that_are_accepted() -> None:
     assert record(app(), {CELL: [GLIBC]}) == []
     (kept,) = record(app('"glibc:a" = "why"'), {CELL: [GLIBC]})
-    assert (kept.accepted, kept.finding, kept.cells) == (True, GLIBC, (("linux-x86_64", "3.12"),))
+    assert (kept.accepted, kept.finding) == (True, replace(GLIBC, wheels=()))
+    assert (kept.packages, kept.cells) == (("a==1",), (("linux-x86_64", "3.12"),))
 
 
 def accepted_in(environment: str, name: str) -> FoundRecord:
-    return FoundRecord(environment=environment, finding=found(name), cells=(("linux-x86_64", "3.12"),), accepted=True)
+    cells = (("linux-x86_64", "3.12"),)
+    return FoundRecord(environment=environment, finding=found(name), packages=(), cells=cells, accepted=True)
 
 
 def test_an_acceptance_of_nothing_is_itself_a_finding() -> None:

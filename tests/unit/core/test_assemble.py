@@ -25,7 +25,7 @@ def record(python: str = "3.12", *, proven: bool = True, name: str = "app", beca
 
 def found_on(name: str, *, environment: str = "app", severity: Severity = "warning") -> FoundRecord:
     finding = Finding(name=name, severity=severity, wheels=(), what="it")
-    return FoundRecord(environment=environment, finding=finding, cells=(("linux-x86_64", "3.12"),))
+    return FoundRecord(environment=environment, finding=finding, packages=(), cells=(("linux-x86_64", "3.12"),))
 
 
 def grid(*cells: CellRecord, environments: tuple[tuple[str, str], ...] = (("app", "sha256:1"),)) -> Grid:

@@ -10,6 +10,7 @@ from packaging.version import Version
 from lockgrid.core.candidates import (
     Facts,
     Refusal,
+    absent_sources,
     best_file,
     index_refusal,
     installable,
@@ -21,7 +22,20 @@ from lockgrid.core.candidates import (
 from lockgrid.model.grid import Proof
 from lockgrid.model.index import IndexFile
 from lockgrid.model.target import Target
-from unit.builders import AFTER, CUTOFF, MAC, WINDOWS, any_wheel, digest, facts, index_file, page, target
+from unit.builders import (
+    AFTER,
+    CUTOFF,
+    MAC,
+    WINDOWS,
+    any_wheel,
+    digest,
+    environment,
+    facts,
+    index_file,
+    missing_page,
+    page,
+    target,
+)
 
 V1 = Version("1.0")
 
@@ -235,3 +249,31 @@ def test_tags_are_those_of_the_file_name() -> None:
     tags = wheel_tags("a-1.0-py2.py3-none-any.whl")
     assert sorted(str(tag) for tag in tags) == ["py2-none-any", "py3-none-any"]
     assert wheel_tags("a-1.0.tar.gz") == frozenset()
+
+
+def test_a_page_of_a_named_index_is_another_one() -> None:
+    cpu = index_file("a-1.0-py3-none-any.whl", sha=digest("cpu"))
+    known = facts(page("a", "a-1.0-py3-none-any.whl"), page("a@cpu", cpu, "a-2.0+cpu-py3-none-any.whl"))
+    assert best_file("a@cpu", V1, target(), known, sdist_allowed=False) == cpu
+    assert best_file("a", V1, target(), known, sdist_allowed=False) != cpu
+    assert matching_versions("a@cpu", frozenset({"==2.0"}), known) == [Version("2.0+cpu")]
+    assert matching_versions("a", frozenset({"==2.0"}), known) == []
+
+
+def test_a_file_without_an_upload_time_passes_on_an_index_that_is_declared_dateless() -> None:
+    undated = index_file("a-1.0-py3-none-any.whl", uploaded=None)
+    known = facts(dateless=["cpu"])
+    assert index_refusal(undated, known, "a@cpu") is None
+    for key, tail in (("a", "the cut-off"), ("a@gpu", "unless [indexes] declares it dateless")):
+        refused = index_refusal(undated, known, key)
+        assert refused is not None
+        assert refused.reason.endswith(tail)
+    newer = index_file("a-1.0-py3-none-any.whl", uploaded=AFTER)
+    assert index_refusal(newer, known, "a@cpu") is not None
+
+
+def test_the_targets_for_which_a_named_index_has_no_file() -> None:
+    sources = {"a@linux-x86_64": "cpu", "a@macos-arm64": "cpu", "b@linux-x86_64": "cpu"}
+    one = environment("a", targets=[target(), target(MAC), target(WINDOWS)], sources=sources)
+    known = facts(page("a@cpu", "a-1.0-py3-none-macosx_11_0_arm64.whl"), missing_page("b@cpu"))
+    assert absent_sources([one], known) == (("a", (target(),)), ("b", (target(),)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from lockgrid.core.candidates import Facts
-from lockgrid.core.differ import differ_over, received_exceptions
+from lockgrid.core.differ import by_sources, differ_over, differing_sources, received_exceptions
 from lockgrid.core.select import Selection
 from lockgrid.model.grid import ProvenCell
 from lockgrid.model.spec import Environment
@@ -134,3 +134,25 @@ def test_the_same_exception_of_both_is_shared_and_another_is_not() -> None:
 def test_environments_without_exceptions_are_one_set() -> None:
     other = environment("b", name="other")
     assert names(received_exceptions([PLAIN, other], selections(plain=["c"], other=["c"]))) == [["plain", "other"]]
+
+
+def sourced(name: str, *, targets: Sequence[Target] = (target(), target(MAC)), **sources: str) -> Environment:
+    """An environment that takes ``a`` on these platforms from an index each."""
+    platforms = {"linux": "linux-x86_64", "mac": "macos-arm64"}
+    given = {f"a@{platforms[key]}": index for key, index in sources.items()}
+    return environment("a", name=name, targets=targets, sources=given)
+
+
+def test_environments_that_take_a_package_from_different_indexes_differ_over_it() -> None:
+    one = sourced("x", linux="cpu", mac="cpu")
+    assert differing_sources(one, sourced("y", linux="cpu")) == ["a on macos-arm64"]
+    assert differing_sources(one, sourced("y", linux="gpu", mac="cpu")) == ["a on linux-x86_64"]
+    assert differing_sources(one, sourced("y")) == ["a on linux-x86_64", "a on macos-arm64"]
+    assert differing_sources(one, sourced("y", targets=[target()], linux="cpu")) == []
+
+
+def test_environments_are_set_apart_by_their_sources() -> None:
+    plain, cpu, both = sourced("plain"), sourced("cpu", linux="cpu"), sourced("both", linux="cpu", mac="gpu")
+    again = sourced("again", linux="cpu")
+    assert by_sources([plain, cpu, both, again]) == [[plain], [cpu, again], [both]]
+    assert by_sources([plain]) == [[plain]]

@@ -116,3 +116,25 @@ def test_a_text_is_digested_as_utf_8_line_ends_included() -> None:
 def test_a_digest_stays_the_same_from_release_to_release() -> None:
     spec = parse(app='requires = ["a==1"]')
     assert digest_inputs(spec) == GOLDEN, "a new meaning needs a new _MEANING, and every lock ages with it"
+
+
+@pytest.mark.parametrize(
+    ("sources", "same"),
+    [
+        ('torch = "cpu"', True),
+        ('"torch@linux-x86_64" = "cpu"\n"Torch@macos-arm64" = "cpu"', True),
+        ('torch = "gpu"', False),
+        ('"torch@linux-x86_64" = "cpu"', False),
+        ("", False),
+    ],
+)
+def test_sources_count_by_what_they_say_of_each_platform(sources: str, same: bool) -> None:
+    before = digest(f'{APP}[sources]\ntorch = "cpu"\n')
+    assert (digest(f"{APP}[sources]\n{sources}\n") == before) == same
+
+
+def test_where_an_index_is_does_not_count_but_whether_it_has_dates() -> None:
+    app = f'{APP}[sources]\ntorch = "cpu"\n'
+    before = digest(app)
+    assert digest(app, f'{TARGETS}[indexes]\ncpu = "https://index.example"\n') == before
+    assert digest(app, f"{TARGETS}[indexes]\ncpu = {{ dateless = true }}\n") != before

@@ -147,3 +147,8 @@ def test_faults_of_a_kind_are_one_finding() -> None:
         ("warning", "unread:a-b", 1, 1),
     ]
     assert found[0].what == "a file cannot be unpacked: broken 0"
+
+
+def test_a_project_may_have_the_generic_name_itself() -> None:
+    assert judged(wheel("build", "build/__init__.py")) == []
+    assert judged(wheel("a", "build/__init__.py")) == [("warning", "shadow:build")]

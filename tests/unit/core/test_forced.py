@@ -9,6 +9,7 @@ import pytest
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
 from lockgrid.model.grid import Blocker, Proof
+from lockgrid.model.index import Page
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 from unit.builders import (
@@ -239,3 +240,30 @@ def test_lines_that_are_no_requirements_and_urls_are_left_to_the_closure_proof()
 def test_packages_that_require_each_other_end_the_scan() -> None:
     known = simple_facts(metadata("a", "1.0", "b[x]"), metadata("b", "1.0", "a; extra == 'x'", extras=["x"]))
     assert blocked(environment("a"), known) == {}
+
+
+CPU = {"b@linux-x86_64": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("page_of_b", "said"),
+    [
+        (missing_page("b@cpu"), "b>=1 (required by a==1.0) is not on the index (index cpu)"),
+        (page("b@cpu", "b-0.5-py3-none-any.whl"), "b>=1 (required by a==1.0) matches no release (index cpu)"),
+        (
+            page("b@cpu", "b-1.0+cpu-py3-none-win_amd64.whl"),
+            "b>=1 (required by a==1.0) has wheels for windows-x86_64 only and no sdist (index cpu)",
+        ),
+    ],
+)
+def test_a_package_with_a_source_is_looked_for_there_and_that_is_said(page_of_b: Page, said: str) -> None:
+    known = simple_facts(metadata("a", "1.0", "b>=1"), metadata("b", "1.0"))
+    known.pages[page_of_b.name] = page_of_b
+    assert texts(environment("a==1.0", sources=CPU), known) == [said]
+    assert texts(environment("a==1.0"), known) == []
+
+
+def test_a_scan_asks_for_the_page_of_the_index_that_is_named() -> None:
+    scan = Scan(environment("b", targets=[target(), target(MAC)], sources=CPU))
+    assert not scan.advance(facts())
+    assert scan.pages == {"b", "b@cpu"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lockgrid.core.gridfile import is_edited, parse_grid, render_grid
 from lockgrid.errors import InputError
 from lockgrid.model.finding import Finding
-from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
+from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, SourceRecord
 from unit.builders import golden
 from unit.grids import GRID
 
@@ -47,6 +47,22 @@ def test_cells_are_sorted_by_environment_platform_and_python_as_a_version() -> N
     assert parse_grid(render_grid(shuffled)) == GRID
 
 
+def test_what_came_from_an_index_of_its_own_is_kept_and_nothing_is_said_where_nothing_did() -> None:
+    assert "sources" not in tomllib.loads(render_grid(GRID))
+    record = SourceRecord(
+        environment="vgf", package="torch", index="cpu", platforms=("linux-x86_64",), files=(("torch-1+cpu.whl", "0"),)
+    )
+    grid = replace(GRID, sources=(record, replace(record, package="x", files=(), dateless=True)))
+    text = render_grid(grid)
+    assert parse_grid(text) == grid
+    assert not is_edited(text)
+    head = {"environment": "vgf", "index": "cpu", "platforms": ["linux-x86_64"]}
+    assert tomllib.loads(text)["sources"] == [
+        {**head, "package": "torch", "files": {"torch-1+cpu.whl": "0"}},
+        {**head, "package": "x", "files": {}, "dateless": True},
+    ]
+
+
 WORD = st.text(st.characters(codec="utf-8"), max_size=10)
 PAIRS = st.dictionaries(WORD, WORD, max_size=3).map(lambda found: tuple(sorted(found.items())))
 WORDS = st.lists(WORD, max_size=2).map(tuple)
@@ -67,7 +83,7 @@ FINDING = st.builds(
     Finding,
     name=WORD,
     severity=st.sampled_from(["error", "warning"]),
-    wheels=WORDS,
+    wheels=st.just(()),
     what=WORD,
     files=WORDS,
     count=st.integers(0, 9),

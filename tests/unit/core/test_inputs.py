@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from lockgrid.core.candidates import Facts
-from lockgrid.core.inputs import extra_problems, forced_extra_problems, index_problems
+from lockgrid.core.inputs import exception_problems, extra_problems, forced_extra_problems, index_problems
 from lockgrid.errors import Problem
 from lockgrid.model.spec import Environment
 from unit.builders import (
+    MAC,
+    WINDOWS,
     any_wheel,
     declared,
     environment,
@@ -20,6 +22,7 @@ from unit.builders import (
     page,
     pin,
     simple_facts,
+    target,
 )
 
 FILE = "envs/app.toml"
@@ -120,3 +123,26 @@ def test_an_extra_that_one_of_the_pins_provides_passes() -> None:
     cells = [("app", [pin("a", "1.0")]), ("app", [pin("a", "2.0")])]
     assert extra_problems([environment("a[x]")], cells, known) == []
     assert len(extra_problems([environment("a[x]")], cells[1:], known)) == 1
+
+
+def test_a_package_is_looked_for_on_the_index_that_is_named_where_it_is_asked_for() -> None:
+    known = facts(page("a", any_wheel("a", "1.0")), missing_page("a@cpu"), page("a@mac", any_wheel("a", "1.0+cpu")))
+    where = [target(), target(MAC), target(WINDOWS)]
+    sources = {"a@linux-x86_64": "cpu", "a@macos-arm64": "mac"}
+
+    def said(requirement: str) -> list[str]:
+        one = environment(requirement, targets=where, sources=sources)
+        return [problem.what for problem in index_problems([one], known)]
+
+    assert said("a==1.0") == ["the index cpu has no package a"]
+    assert said("a==1.0 ; sys_platform != 'linux'") == []
+    assert said("a==2 ; sys_platform == 'darwin'") == ["no release of a matches a==2 (index mac)"]
+
+
+def test_an_exception_must_be_served_by_one_of_its_indexes() -> None:
+    where = [target(), target(MAC)]
+    one = environment("a", targets=where, sources={"a@linux-x86_64": "cpu"}, overrides={"a": "==1.0"})
+    cpu = page("a@cpu", any_wheel("a", "1.0+cpu"))
+    assert exception_problems([one], facts(missing_page("a"), cpu)) == []
+    (problem,) = exception_problems([one], facts(missing_page("a"), missing_page("a@cpu")))
+    assert problem.what == "the index has no package a; the index cpu has no package a"

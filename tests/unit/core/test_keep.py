@@ -184,3 +184,25 @@ def test_a_locked_sdist_holds_only_as_a_sdist_that_is_still_named() -> None:
     assert held(listed, lock=lock, sdists=("z",)) == [SDIST]
     assert held(listed, lock=lock) is None
     assert held(listed, lock=replace(lock, sdists=()), sdists=("z",)) == ["z-1.0-py3-none-any.whl"]
+
+
+def test_pins_are_kept_with_the_index_that_they_come_from_now() -> None:
+    one = environment("a", targets=[P10, target(MAC, "3.10")], sources={"a@linux-x86_64": "cpu"})
+    mac = Lockfile(
+        environment="app", platform="macos-arm64", pythons=("3.10",), sdists=(), pins=(locked("a", "1.0", ["3.10"]),)
+    )
+    locks = old(locked("a", "1.0", ["3.10"])) | {("app", "macos-arm64"): mac}
+    assert [(p.index, p.targets) for p in preferences([one], locks, upgrade=frozenset())] == [
+        ("", (target(MAC, "3.10"),)),
+        ("cpu", (P10,)),
+    ]
+    assert [p.index for p in pinned([cell("app", P10, pin("a", "1.0", index="cpu"))])] == ["cpu"]
+
+
+def test_a_locked_pin_is_looked_for_on_the_index_that_is_named() -> None:
+    one = environment("a", targets=[P10], sources={"a@linux-x86_64": "cpu"})
+    locks = old(locked("a", "1.0", ["3.10"], OLD))
+    assert locked_pins(one, P10, locks, facts(page("a", OLD), page("a@cpu", NEW))) is None
+    assert locked_pins(one, P10, locks, facts(page("a"), page("a@cpu", OLD))) == [
+        pin("a", "1.0", index_file(OLD), index="cpu")
+    ]

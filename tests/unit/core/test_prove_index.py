@@ -115,3 +115,12 @@ def test_the_page_knows_more_of_a_file_than_the_lock() -> None:
     listed = replace(WHEEL, metadata_sha256=digest("metadata"))
     assert listed_file(pin("a", "1.0"), facts(page("a", listed))) == listed
     assert listed_file(pin("a", "1.0"), facts(page("a"))) == WHEEL
+
+
+def test_a_pin_is_looked_for_on_the_page_of_its_index() -> None:
+    known = facts(page("a", WHEEL), page("a@cpu", replace(WHEEL, sha256="0" * 64)))
+    assert prove_index([pin("a", "1.0")], known) == ([], [])
+    with pytest.raises(HashMismatchError):
+        prove_index([pin("a", "1.0", index="cpu")], known)
+    (blocker,), _ = prove_index([pin("a", "1.0", index="cpu")], facts(page("a", WHEEL), page("a@cpu")))
+    assert blocker.exists == f"is no longer on the index ({WHEEL.filename}) (index cpu)"

@@ -196,3 +196,20 @@ def test_any_blockers_survive_the_cache(blockers: dict[tuple[str, Target], tuple
     value = encode_scan(blockers, facts(A))
     assert value is not None
     assert decode_scan(value, [APP], facts(A)) == blockers
+
+
+def test_proofs_hang_on_the_page_of_the_index_that_is_named() -> None:
+    one = environment("a", targets=[target()], sources={"a@linux-x86_64": "cpu"})
+    cpu = page("a@cpu", any_wheel("a", "1.0"))
+    cells = [ProvenCell(environment="app", target=target(), pins=(pin("a", "1.0", index="cpu"),), via=())]
+    value = encode_proofs(cells, facts(A, cpu))
+    assert value is not None
+    assert pages_of(value) == ["a@cpu"]
+    assert decode_proofs(value, [(one, one.targets)], facts(cpu)) == cells
+    assert decode_proofs(value, [(one, one.targets)], facts(page("a@cpu"), A)) is None
+
+
+def test_an_index_without_dates_keeps_no_outcome_from_being_kept() -> None:
+    undated = replace(page("a@cpu", any_wheel("a", "1.0")), newest=None)
+    assert encode_scan({}, facts(B, undated)) is None
+    assert encode_scan({}, facts(B, undated, dateless=["cpu"])) is not None

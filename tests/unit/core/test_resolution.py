@@ -12,6 +12,7 @@ import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 
+from lockgrid.core.anchor import name_indexes
 from lockgrid.core.resolution import (
     Exclusion,
     Preference,
@@ -97,7 +98,7 @@ def test_uv_resolves_for_exactly_the_targets() -> None:
 def test_the_lower_bound_admits_the_targets_and_the_python_that_runs_uv(pythons: list[str], bound: str) -> None:
     asked = request(environment("a", targets=[target(LINUX, python) for python in pythons]))
     assert document(asked)["project"]["requires-python"] == bound
-    assert tomllib.loads(preferences_lock(asked, HOST))["requires-python"] == bound
+    assert tomllib.loads(preferences_lock(asked, {"": HOST}))["requires-python"] == bound
 
 
 def test_overrides_and_holds_reach_uv_sorted() -> None:
@@ -177,7 +178,7 @@ def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
             Preference(name="a", version="1.0", targets=(L10,)),
         ),
     )
-    lock = tomllib.loads(preferences_lock(asked, HOST))
+    lock = tomllib.loads(preferences_lock(asked, {"": HOST}))
     markers = [package.pop("resolution-markers", None) for package in lock["package"]]
     assert lock == {
         "version": 1,
@@ -196,7 +197,7 @@ def test_preferences_are_a_lock_that_holds_nothing_else() -> None:
 
 def test_the_options_of_the_preferences_agree_with_the_settings() -> None:
     asked = request(environment("a"))
-    options = tomllib.loads(preferences_lock(asked, HOST))["options"]
+    options = tomllib.loads(preferences_lock(asked, {"": HOST}))["options"]
     settings = resolver_settings(asked, [])
     assert options == {"prerelease-mode": settings["prerelease"], "exclude-newer": settings["exclude-newer"]}
 
@@ -222,3 +223,67 @@ def test_a_timestamp_is_rfc_3339_to_the_second() -> None:
 def test_a_timestamp_of_another_zone_is_the_same_moment_in_utc() -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=2)))
     assert timestamp(moment) == "2026-01-02T01:04:05Z"
+
+
+CPU = {"a@linux-x86_64": "cpu", "a@macos-arm64": "mac"}
+INDEXES = [{"name": "cpu", "url": HOST, "explicit": True}]
+
+
+def test_without_sources_nothing_of_them_is_said() -> None:
+    asked = request(environment("a"))
+    assert project_toml(asked, INDEXES) == project_toml(asked)
+    assert "exclude-newer-package" not in resolver_settings(asked, ())
+
+
+def test_a_source_is_told_by_an_extra_that_conflicts_with_the_others() -> None:
+    """For uv a source holds for what is asked for directly; this one is, and adds nothing to anyone."""
+    asked = request(environment("b", targets=EVERYTHING, sources=CPU), environment("c", name="c", targets=[W12]))
+    found = tomllib.loads(project_toml(asked, INDEXES))
+    extras, settings = found["project"]["optional-dependencies"], found["tool"]["uv"]
+    (anchor,) = set(extras) - {"app", "c"}
+    (line,) = requirements(extras[anchor])
+    assert (line.name, true_on(line.marker)) == ("a", [L10, L11, M11])
+    assert extras["app"] == ["b"]
+    assert settings["conflicts"] == [[{"extra": anchor}, {"extra": "app"}], [{"extra": anchor}, {"extra": "c"}]]
+    where = {source["index"]: true_on(source["marker"]) for source in settings["sources"]["a"]}
+    assert where == {"cpu": [L10, L11], "mac": [M11]}
+    assert settings["index"] == INDEXES
+
+
+def test_the_extra_of_the_sources_takes_the_name_of_no_environment() -> None:
+    asked = request(environment("a", name="lockgrid-sources-0", targets=[L10], sources=CPU))
+    extras = tomllib.loads(project_toml(asked))["project"]["optional-dependencies"]
+    assert extras == {"lockgrid-sources-0": ["a"], "lockgrid-sources-1": ["a"]}
+
+
+def test_what_an_index_has_no_file_of_comes_from_nowhere_else() -> None:
+    asked = request(environment("b", targets=EVERYTHING, sources=CPU), absent=(("a", (L10, M11, W12)),))
+    found = tomllib.loads(project_toml(asked))
+    (bound,) = requirements(found["tool"]["uv"]["constraint-dependencies"])
+    assert (f"{bound.name}{bound.specifier}", true_on(bound.marker)) == ("a<0.dev0", [L10, M11])
+    (lines,) = (value for name, value in found["project"]["optional-dependencies"].items() if name != "app")
+    assert true_on(requirements(lines)[0].marker) == [L11]
+
+
+def test_what_uv_says_of_such_a_package_names_the_index() -> None:
+    asked = request(environment("b", targets=[L10], sources=CPU), absent=(("a", (L10,)),))
+    said = "all versions of b depend on a<0.dev0, which does not allow any versions and aa<0.dev0 is needed"
+    wanted = (
+        "all versions of b depend on a from the index cpu, which has no file of it that fits and aa<0.dev0 is needed"
+    )
+    assert name_indexes(said, asked) == wanted
+
+
+def test_the_preference_for_a_pin_says_from_which_index_it_came() -> None:
+    kept = [
+        Preference(name="a", version="1.0", targets=(L10,), index="cpu"),
+        Preference(name="a", version="1.0", targets=(M11,)),
+    ]
+    asked = request(environment("a", targets=EVERYTHING), preferences=tuple(kept))
+    packages = tomllib.loads(preferences_lock(asked, {"": HOST, "cpu": f"{HOST}/cpu"}))["package"]
+    assert [package["source"]["registry"] for package in packages] == [HOST, f"{HOST}/cpu"]
+
+
+def test_the_cut_off_does_not_hold_for_an_index_without_dates() -> None:
+    asked = request(environment("a", targets=[L10], sources={"a@linux-x86_64": "cpu"}, dateless=True))
+    assert resolver_settings(asked, ())["exclude-newer-package"] == {"a": False}

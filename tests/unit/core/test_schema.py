@@ -134,6 +134,8 @@ def test_targets_refuse_unknown_keys_too(text: str, key: str) -> None:
         ("accept = 1", "accept", "must be a table"),
         ('[accept]\n"glibc:a" = 1', "accept.glibc:a", "the reason must be a string"),
         ("sources = 1", "sources", "must be a table"),
+        ("[sources]\ntorch = 1", "sources.torch", "must be the name of an index"),
+        ("[sources]\njaraco.text = 'x'", "sources.jaraco", "must be the name of an index"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_by_its_key(text: str, key: str, what: str) -> None:

@@ -9,6 +9,7 @@ from lockgrid.errors import InputError, Problem
 from unit.builders import TARGETS, parse, problems
 
 APP = 'requires = ["a==1"]\n'
+TARGETS_FILE = "envs/targets.toml"
 
 
 def only(found: tuple[Problem, ...]) -> Problem:
@@ -135,15 +136,68 @@ def test_an_environment_that_requires_nothing_is_refused(text: str) -> None:
     assert (problem.key, problem.what) == ("requires", "the environment requires nothing")
 
 
-def test_sources_are_refused_by_this_version() -> None:
-    problem = only(problems(app=f'{APP}[sources]\ntorch = "x"\n'))
-    assert (problem.file, problem.key) == ("envs/app.toml", "sources")
-    assert problem.what == "not supported by this version of lockgrid"
+@pytest.mark.parametrize(
+    ("entry", "key", "what", "hint"),
+    [
+        (
+            '"torch@linux-x86" = "x"',
+            "torch@linux-x86",
+            "'linux-x86' is not in envs/targets.toml",
+            "did you mean 'linux-x86_64'?",
+        ),
+        ('"-" = "x"', "-", "'-' is no name of a package", "use letters, digits, - _ ."),
+        ('torch = ""', "torch", "'' is no name of an index", "use letters, digits, - _ ."),
+        ('torch = "a b"', "torch", "'a b' is no name of an index", "use letters, digits, - _ ."),
+        ('Torch = "x"\ntorch = "y"', "torch", "'Torch' is the same package", "leave one of them out"),
+    ],
+)
+def test_a_source_that_cannot_be(entry: str, key: str, what: str, hint: str) -> None:
+    problem = only(problems(app=f"{APP}[sources]\n{entry}\n"))
+    assert (problem.file, problem.key) == ("envs/app.toml", f"sources.{key}")
+    assert (problem.what, problem.hint) == (what, hint)
 
 
-def test_indexes_in_targets_are_refused_by_this_version() -> None:
-    problem = only(problems(TARGETS + '[indexes]\nx = "https://index.example/simple"\n', app=APP))
-    assert (problem.key, problem.what) == ("indexes", "not supported by this version of lockgrid")
+def test_the_nearest_source_wins_and_one_for_a_platform_beats_one_for_all() -> None:
+    base = 'abstract = true\n[sources]\na = "base"\n"b@linux-x86_64" = "base"\n'
+    app = f'extends = ["base"]\n{APP}[sources]\n"A@linux-x86_64" = "near"\nb = "near"\n'
+    app += 'c = "all"\n"c@macos-arm64" = "mac"\n'
+    (environment,) = parse_spec({TARGETS_FILE: TARGETS, "envs/base.toml": base, "envs/app.toml": app}).environments
+    found = {(s.name, s.platform): (s.index, s.file, s.key) for s in environment.sources}
+    assert found == {
+        ("a", "linux-x86_64"): ("near", "envs/app.toml", "sources.A@linux-x86_64"),
+        ("a", "macos-arm64"): ("base", "envs/base.toml", "sources.a"),
+        ("b", "linux-x86_64"): ("near", "envs/app.toml", "sources.b"),
+        ("b", "macos-arm64"): ("near", "envs/app.toml", "sources.b"),
+        ("c", "linux-x86_64"): ("all", "envs/app.toml", "sources.c"),
+        ("c", "macos-arm64"): ("mac", "envs/app.toml", "sources.c@macos-arm64"),
+    }
+
+
+def test_an_index_has_a_name_and_a_url() -> None:
+    spec = parse_spec(
+        {TARGETS_FILE: TARGETS + '[indexes]\nx = "https://index.example/simple/"\n', "envs/app.toml": APP}
+    )
+    assert spec.indexes == (("x", "https://index.example/simple"),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "what", "hint"),
+    [
+        ('"a b" = "https://index.example"', "'a b' is no name of an index", "use letters, digits, - _ ."),
+        ('x = "index.example/simple"', "is no URL of an index", "write https://index.example/simple"),
+        ('x = "file:///simple"', "is no URL of an index", "write https://index.example/simple"),
+        ('x = "https://[index"', "is no URL of an index", "write https://index.example/simple"),
+        (
+            'x-y = "https://me:s3cret@index.example"',
+            "the URL holds credentials",
+            "set UV_INDEX_X_Y_USERNAME and UV_INDEX_X_Y_PASSWORD",
+        ),
+    ],
+)
+def test_an_index_that_cannot_be(entry: str, what: str, hint: str) -> None:
+    problem = only(problems(f"{TARGETS}[indexes]\n{entry}\n", app=APP))
+    assert (problem.file, problem.what, problem.hint) == (TARGETS_FILE, what, hint)
+    assert "s3cret" not in str(problem)
 
 
 @pytest.mark.parametrize(

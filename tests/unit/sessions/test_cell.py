@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lockgrid.core.lockfile import parse_lockfile, pins_by_python
-from sessions.cell import Grid, read_pins
+from sessions.cell import Grid, only_pins, read_pins
 from sessions.failure import Failure
 from unit.sessions.conftest import ROOT
 
@@ -170,3 +170,19 @@ def test_the_sessions_read_a_lockfile_as_lockgrid_does(file: Path) -> None:
     assert expected
     for python, pins in expected.items():
         assert dict(read_pins(text, python)) == pins
+
+
+def test_the_grid_says_which_packages_come_from_an_index_of_their_own(tmp_path: Path) -> None:
+    root = locks(tmp_path, cell("3.11"))
+    grid = root / "locks" / "grid.toml"
+    entry = '{{ environment = "{}", package = "{}", index = "cpu", platforms = ["{}"], files = {{}} }}'
+    entries = [("app", "a", PLATFORM), ("app", "b", "macos-arm64"), ("other", "c", PLATFORM)]
+    grid.write_text(f"sources = [{', '.join(entry.format(*e) for e in entries)}]\n{grid.read_text()}", encoding="utf-8")
+    assert Grid(root, PLATFORM).choose("app", None, "3.11", only("3.11")).sources == {"a": "cpu"}
+
+
+def test_a_lockfile_can_be_cut_down_to_some_pins() -> None:
+    text = only_pins(LOCK, {"a"})
+    assert text == LOCK.partition("The_B.c")[0]
+    assert dict(read_pins(only_pins(LOCK, {"the-b-c"}), "3.12")) == {"the-b-c": "0.5+local"}
+    assert only_pins(LOCK, set()).split("\n\n")[0] == LOCK.split("\n\n")[0]

@@ -7,15 +7,21 @@ import platform
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lockgrid.adapters import uvconfig
 from sessions import uvsettings
+from sessions.failure import Failure
 from sessions.machine import NETWORK, RUNNING, below_floor, clean_env, host_platform, probe
 from sessions.spec import read_platform
 from unit.sessions.conftest import ROOT
+
+#: What ``told`` returns: the variables and the settings that uv gets.
+Told = Callable[..., tuple[dict[str, str], dict[str, Any]]]
 
 shell = pytest.mark.skipif(os.name == "nt", reason="the interpreters here are shell scripts")
 
@@ -187,3 +193,57 @@ def test_the_settings_for_uv_are_indexes_and_the_network_alone() -> None:
     weak = {"index": [{"url": "https://b.example"}], "native-tls": True, "exclude-newer": "7 days", "pip": {"x": 1}}
     found = tomllib.loads(uvsettings.settings_text([strong, weak]))
     assert found == {"index": [*strong["index"], *weak["index"]], "native-tls": False}  # type: ignore[misc]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Told:
+    """Return a function: what uv is told in a project of this ``uv.toml`` and ``targets.toml``."""
+
+    def ask(index: str, *reserved: str, toml: str = "", targets: str = "", **environ: str) -> tuple[Any, Any]:
+        for key in [key for key in os.environ if key.startswith("UV_")]:
+            monkeypatch.delenv(key)
+        for key, value in {**environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path)}.items():
+            monkeypatch.setenv(key, value)
+        (tmp_path / "uv.toml").write_text(toml, encoding="utf-8")
+        (tmp_path / "envs").mkdir(exist_ok=True)
+        (tmp_path / "envs" / "targets.toml").write_text(targets, encoding="utf-8")
+        monkeypatch.setattr(uvsettings, "ROOT", tmp_path)
+        with uvsettings.uv_env(index, reserved) as env:
+            settings = tomllib.loads(Path(env["UV_CONFIG_FILE"]).read_text(encoding="utf-8"))
+            return {key: value for key, value in env.items() if key in uvsettings._VARIABLES}, settings
+
+    return ask
+
+
+CPU = '[[index]]\nname = "cpu"\nurl = "https://cpu.example"\nexplicit = true\nauthenticate = "always"\n'
+HOUSE = '[[index]]\nurl = "https://house.example"\ndefault = true\n'
+
+
+def test_uv_is_told_of_an_index_of_its_own_alone(told: Told) -> None:
+    alone = {"name": "cpu", "url": "https://cpu.example", "authenticate": "always", "default": True}
+    more = {"UV_DEFAULT_INDEX": "https://d.example", "UV_EXTRA_INDEX_URL": "https://e.example"}
+    assert told("cpu", "cpu", toml=CPU + HOUSE, **more) == ({}, {"index": [alone]})
+    assert told("cpu", "cpu", toml=CPU, UV_INDEX="x=https://x.example cpu=https://mirror.example") == (
+        {},
+        {"index": [{"name": "cpu", "url": "https://mirror.example", "default": True}]},
+    )
+
+
+def test_uv_is_told_of_every_other_index_for_the_rest(
+    told: Told,
+) -> None:
+    house = {"url": "https://house.example", "default": True}
+    words = "x=https://x.example cpu=https://cpu.example https://cpu.example/"
+    found = told("", "cpu", toml='extra-index-url = ["https://cpu.example"]\n' + CPU + HOUSE, UV_INDEX=words)
+    assert found == ({"UV_INDEX": "x=https://x.example"}, {"index": [house], "extra-index-url": []})
+
+
+@pytest.mark.parametrize("entry", ['"https://ours.example"', '{ url = "https://ours.example", dateless = true }'])
+def test_an_index_may_stand_in_targets_toml(told: Told, entry: str) -> None:
+    found = told("cpu", "cpu", targets=f"[indexes]\ncpu = {entry}\n")
+    assert found == ({}, {"index": [{"name": "cpu", "url": "https://ours.example", "default": True}]})
+
+
+def test_an_index_that_nothing_says_where_it_is(told: Told) -> None:
+    with pytest.raises(Failure, match="the lock needs the index cpu, and nothing says where that is"):
+        told("cpu", "cpu", targets="[indexes]\ncpu = { dateless = true }\n")

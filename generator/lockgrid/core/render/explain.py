@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from lockgrid.core.resolution import timestamp
-from lockgrid.model.finding import Finding
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid
 
 
@@ -63,12 +62,13 @@ def _findings(
             why = reasons_accepted.get((one.environment, finding.name))
             yield f"    accepted     {why or 'the reason is in envs/'}"
         if fully:
-            yield from _evidence(finding)
+            yield from _evidence(one)
 
 
-def _evidence(finding: Finding) -> Iterator[str]:
-    for wheel in finding.wheels:
-        yield f"    wheel        {wheel}"
+def _evidence(found: FoundRecord) -> Iterator[str]:
+    finding = found.finding
+    for package in found.packages:
+        yield f"    package      {package}"
     for path in finding.files:
         yield f"    file         {path}"
     if finding.count > len(finding.files):

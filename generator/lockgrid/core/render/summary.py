@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from lockgrid.core.render.found import found_lines
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
+from lockgrid.core.sources import source_lines
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key
 
@@ -51,6 +52,7 @@ def _footer(grid: Grid) -> list[str]:
     lines = [f"{proven} of {len(grid.cells)} cells proven, as of {timestamp(grid.exclude_newer)}; packages per cell"]
     for sentence in grid.apart:
         lines.append(sentence)
+    lines += source_lines(grid.sources)
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
@@ -75,21 +77,25 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
         proven = [cell for cell in cells if cell.proven]
         failed = [cell for cell in cells if not cell.proven]
         lines.append(f"{name}: {len(proven)} of {len(cells)} cells proven")
-        for because, group in reasons(failed).items():
+        groups: dict[str, list[CellRecord]] = {}
+        for cell in failed:
+            packages = ", ".join(dict.fromkeys(b.package for b in cell.blockers if b.package != "uv:"))
+            groups.setdefault(packages or cell.because, []).append(cell)
+        for packages, group in groups.items():
             pythons = sorted({cell.python for cell in group}, key=python_key)
             platforms = sorted({cell.platform for cell in group})
-            packages = ", ".join(b.package for b in group[0].blockers if b.package != "uv:") or because
             lines.append(f"  unsupported on {', '.join(platforms)} with Python {', '.join(pythons)}, over {packages}")
         if failed:
             lines.append(f"  why: `lockgrid explain {name}`")
         findings = [found for found in grid.findings if found.environment == name]
         if findings:
             names = {found.finding.name for found in findings}
-            accepted = {found.finding.name for found in findings if found.accepted}
-            lines.append(
-                f"  {len(names)} findings inside the wheels, {len(accepted)} of them accepted: `lockgrid show`"
-            )
+            accepted = len({found.finding.name for found in findings if found.accepted})
+            said = f", {accepted} of them accepted" if accepted else ""
+            word = "finding" if len(names) == 1 else "findings"
+            lines.append(f"  {len(names)} {word} inside the wheels{said}: `lockgrid show`")
     lines += grid.apart
+    lines += source_lines(grid.sources)
     lines += changes
     if not written and not removed:
         lines.append("nothing changed")

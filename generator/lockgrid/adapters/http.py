@@ -30,8 +30,8 @@ _DEFAULT_TIMEOUT = 30.0
 # timeouts, and as many again for every so many bytes of a big file: by default 70 kB a second.
 _WHOLE_ANSWER = 4.0
 _BYTES_AT_ONCE = 8 * 1024**2
-# Of an answer that is kept in memory: more than any project page, and any sdist whose size is not stated, should take.
-_BODY_LIMIT = 256 * 1024**2
+#: Of an answer that is kept in memory, in bytes: more than a project page should take, or a sdist of unstated size.
+BODY_LIMIT = 256 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class Http:
         *,
         headers: Mapping[str, str] | None = None,
         accept: Sequence[int] = (200,),
-        limit: int = _BODY_LIMIT,
+        limit: int = BODY_LIMIT,
     ) -> Answer:
         """Fetch ``url``; raises ``ToolError`` for any other status than ``accept``, after retries.
 

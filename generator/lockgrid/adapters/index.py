@@ -140,7 +140,7 @@ class Index:
             response = await http.get(f"{file.url}.metadata")
             data = wheel.check_metadata_hash(file, response.body)
         else:
-            data = await wheel.read_metadata(file, lambda start, end: self._range(http, file.url, start, end))
+            data = await wheel.read_metadata(file, lambda start, end: self._range(http, file, start, end))
         return wheel.parse_metadata(file, data)
 
     def contents(self, files: Iterable[IndexFile], advance: Advance = _silent) -> dict[str, Contents]:
@@ -185,15 +185,19 @@ class Index:
             flush()
         return found
 
-    async def _range(self, http: Http, url: str, start: int, end: int | None) -> tuple[int, bytes, int]:
+    async def _range(self, http: Http, file: IndexFile, start: int, end: int | None) -> tuple[int, bytes, int]:
         """``[start, end)`` of a file or its last ``-start`` bytes: where they begin, they, and the file's size."""
+        from lockgrid.adapters.http import BODY_LIMIT
+
+        url, limit = file.url, max(file.size or 0, BODY_LIMIT)
         if start == 0 and end is None:
-            response = await http.get(url)
+            response = await http.get(url, limit=limit)
             return 0, response.body, len(response.body)
         span = f"bytes={start}" if start < 0 else f"bytes={start}-{'' if end is None else end - 1}"
-        response = await http.get(url, headers={"Range": span, "Accept-Encoding": "identity"}, accept=(200, 206, 416))
+        headers = {"Range": span, "Accept-Encoding": "identity"}
+        response = await http.get(url, headers=headers, accept=(200, 206, 416), limit=limit)
         if response.status == 416:  # shorter than the tail that was asked for
-            return await self._range(http, url, 0, None)
+            return await self._range(http, file, 0, None)
         if response.status == 200:
             return 0, response.body, len(response.body)
         match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
@@ -203,7 +207,10 @@ class Index:
 
     def download(self, file: IndexFile) -> bytes:
         """A whole file, checked against its sha256."""
-        response = self._run(lambda http: http.get(file.url))
+        from lockgrid.adapters.http import BODY_LIMIT
+
+        limit = max(file.size or 0, BODY_LIMIT)
+        response = self._run(lambda http: http.get(file.url, limit=limit))
         wheel.check_hash(file, response.body)
         return response.body
 

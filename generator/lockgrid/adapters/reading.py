@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from threading import Lock
 
 from lockgrid.adapters.contents import NoArchiveError, read_contents
@@ -16,6 +17,9 @@ from lockgrid.model.index import IndexFile
 
 # Wheels at a time: enough to hide the network's delays, and few enough for the memory that each may take.
 _AT_ONCE = 16
+# Of big wheels, fewer: the tables of torch's libraries take 100 MB of memory, and its file half a gigabyte of disk.
+_BIG_BYTES = 64 * 1024**2
+_BIG_AT_ONCE = 4
 # What a whole file may take, where the index does not state its size.
 _UNSTATED = 512 * 1024**2
 
@@ -59,22 +63,27 @@ class _Bridge:
 
 
 async def read_wheels(http: Http, files: Iterable[IndexFile], keep: Keep) -> None:
-    """Read all the wheels. Raises ``ToolError`` and ``HashMismatchError``; the first error stops the rest.
+    """Read all the wheels. The first error stops the rest: a group of ``ToolError`` and ``HashMismatchError``.
 
-    What stops it also ends its threads: each within one block of what it is unpacking.
+    What stops it also ends its threads, when they next want bytes of their files.
     """
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate, big = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_BIG_AT_ONCE)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="wheel") as pool:
         try:
             async with asyncio.TaskGroup() as group:
                 for file in files:
-                    group.create_task(_read_one(http, pool, gate, file, keep))
+                    gates = [big, gate] if file.size is None or file.size > _BIG_BYTES else [gate]
+                    group.create_task(_read_one(http, pool, gates, file, keep))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def _read_one(http: Http, pool: ThreadPoolExecutor, gate: asyncio.Semaphore, file: IndexFile, keep: Keep) -> None:
-    async with gate:
+async def _read_one(
+    http: Http, pool: ThreadPoolExecutor, gates: list[asyncio.Semaphore], file: IndexFile, keep: Keep
+) -> None:
+    async with AsyncExitStack() as stack:
+        for gate in gates:
+            await stack.enter_async_context(gate)
         bridge = _Bridge(http)
         source = RemoteFile(file, bridge.ask)
         # As long as fetching all of it may take: it bounds all requests together, and the unpacking.

@@ -175,6 +175,35 @@ def test_a_big_answer_may_take_longer() -> None:
     assert http.patience(16 * 1024**2) == 120
 
 
+@pytest.mark.parametrize("size", [0, 10])
+def test_the_deadline_moves_with_what_the_sink_awaits(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(module, "_WHOLE_ANSWER", 0.05)
+    monkeypatch.setattr(module, "_BYTES_AT_ONCE", 1)
+
+    async def run() -> Answer:
+        http = Http(UvConfig(indexes=(), network={}), {"UV_HTTP_TIMEOUT": "1"})
+
+        async def send(_url: str, _headers: Mapping[str, str], sink: Sink, _accept: Sequence[int]) -> Answer:
+            sink.begin(Answer(status=200, url=URL, headers={"content-length": str(size)}))
+            later = asyncio.Event()
+            asyncio.get_running_loop().call_later(0.15, later.set)
+            await later.wait()
+            sink.write(b"x")
+            return answer(200)
+
+        http._send = send  # type: ignore[method-assign,assignment]
+        try:
+            return await http.get(URL)
+        finally:
+            await http.close()
+
+    if size:
+        assert asyncio.run(run()).body == b"x"
+    else:
+        with pytest.raises(ToolError, match="no answer in time"):
+            asyncio.run(run())
+
+
 def test_of_two_indexes_on_one_host_the_one_that_has_the_file_is_logged_in_to() -> None:
     one = IndexSource(url="https://index.example/one", username="one", password="x")
     two = IndexSource(url="https://index.example/two", name="two", username="two", password="y")

@@ -446,3 +446,19 @@ def test_a_lock_of_one_environment_keeps_what_the_grid_knows_of_the_others(begin
     lock(project, cpu, "app").expect(0)
     assert [entry["environment"] for entry in Locks(project).grid["sources"]] == ["app2"]
     project.run("check").expect(0)
+
+
+def test_an_index_that_dates_some_of_its_files(begin: Begin, cpu: LocalIndex) -> None:
+    """What is dated is held to the cut-off, though uv is told of none for the package."""
+    cpu.html_only, cpu.html_upload_time = True, True
+    project = begin(APP)
+    cpu.add(wheel("torch", "2.1+cpu", requires=["dep"]), uploaded="2026-05-01T00:00:00Z")
+    cpu.add(wheel("torch", "2.0+cpu", requires=["dep"]), uploaded=None)
+    lock(project, cpu, "--as-of", "2026-03-01").expect(3)
+    path = project.folder / "envs/targets.toml"
+    path.write_text(f"{path.read_text()}\n[indexes]\ncpu = {{ dateless = true }}\n")
+    lock(project, cpu, "--as-of", "2026-03-01").expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.0+cpu"
+    lock(project, cpu, "-P", "torch").expect(0)
+    assert Locks(project).versions(*LINUX)["torch"] == "2.1+cpu"
+    again(project, cpu)

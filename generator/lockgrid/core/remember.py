@@ -58,7 +58,12 @@ def _digest(kind: str, value: object) -> str:
 def _guard(names: Iterable[str], facts: Facts) -> list[Any] | None:
     """The pages by digest and the newest file on them; None where that does not say all that matters."""
     pages = {name: facts.pages[name] for name in names}
-    times = [page.newest for name, page in pages.items() if split_key(name)[1] not in facts.dateless]
+    times = []
+    for name, page in pages.items():
+        dated: list[datetime | None] = [page.newest]
+        if page.newest is None and split_key(name)[1] in facts.dateless:  # the files that have none do not matter
+            dated = [f.uploaded for files in page.releases.values() for f in files if f.uploaded]
+        times += dated
     newest = max((time for time in times if time is not None), default=None)
     if newest is None or None in times or newest > facts.cutoff or any(page.missing for page in pages.values()):
         return None

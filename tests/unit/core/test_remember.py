@@ -21,7 +21,20 @@ from lockgrid.core.remember import (
 from lockgrid.model.grid import Blocker, Pin, Proof, ProvenCell
 from lockgrid.model.index import IndexFile
 from lockgrid.model.target import Target
-from unit.builders import BEFORE, CUTOFF, MAC, any_wheel, environment, facts, missing_page, page, pin, target
+from unit.builders import (
+    AFTER,
+    BEFORE,
+    CUTOFF,
+    MAC,
+    any_wheel,
+    environment,
+    facts,
+    index_file,
+    missing_page,
+    page,
+    pin,
+    target,
+)
 
 APP = environment("a", targets=[target(), target(MAC)])
 A, B = page("a", any_wheel("a", "1.0")), page("b", any_wheel("b", "1.0"))
@@ -212,4 +225,7 @@ def test_proofs_hang_on_the_page_of_the_index_that_is_named() -> None:
 def test_an_index_without_dates_keeps_no_outcome_from_being_kept() -> None:
     undated = replace(page("a@cpu", any_wheel("a", "1.0")), newest=None)
     assert encode_scan({}, facts(B, undated)) is None
-    assert encode_scan({}, facts(B, undated, dateless=["cpu"])) is not None
+    assert encode_scan({}, facts(B, replace(undated, releases={}), dateless=["cpu"])) is not None
+    late = replace(page("a@cpu", index_file("a-1.0-py3-none-any.whl", uploaded=AFTER)), newest=None)
+    assert encode_scan({}, facts(B, late, dateless=["cpu"])) is None
+    assert encode_scan({}, facts(B, late, cutoff=AFTER, dateless=["cpu"])) is not None

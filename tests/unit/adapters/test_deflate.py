@@ -56,6 +56,10 @@ def test_bytes_that_depend_on_what_came_before_are_unknown() -> None:
     end = inflate_end((begun + rest)[len(begun) - 8 :], 1_000_000)
     assert end is not None
     assert any(end.unknown)
+    # However much is asked for, this is all that is given.
+    tail = (begun + rest)[len(begun) - 8 :]
+    assert known_end(lambda _count: tail, 1_000_000, len(end.data)) is None
+    assert known_end(lambda _count: tail, 1_000_000, 1000) == end.data[-1000:]
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,16 @@ def test_crafted_tables_take_a_bounded_number_of_steps(kind: str) -> None:
     assert budget.spent < 100_000
 
 
+def test_to_look_for_names_takes_steps_as_well() -> None:
+    layout = Layout(wide=True, order="<")
+    data = crafted("many tables")[: 200 * 32] + bytes(2 * 1024**2)
+    budget = Budget(100_000)
+    chains = find_chains(layout, data, budget)
+    assert len(chains) == 200
+    with pytest.raises(GiveUpError):
+        assert not [chain for chain in chains if find_names(data, chain, budget)]
+
+
 GOOD = [elf(NEEDS, LIBRARIES, linker=linker, code=b"\x90" * 4096) for linker in ("lld", "gnu", "patchelf")]
 
 

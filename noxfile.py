@@ -98,7 +98,7 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Test lockgrid: unit tests offline, integration tests with the real uv against a local index."""
+    """Test lockgrid: unit tests offline, integration tests against a local index, a few against the real one."""
     install_tools(session)
     run(session, "pytest", *session.posargs)
 

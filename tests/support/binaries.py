@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Sequence
+from typing import Literal
 
 X86_64, AARCH64, I386 = 62, 183, 3  # ELF e_machine
 ARM64, INTEL64 = 0x0100000C, 0x01000007  # Mach-O cputype
 AMD64, PE_ARM64 = 0x8664, 0xAA64
+
+Linker = Literal["lld", "gnu", "patchelf"]
+# Bytes of section headers, none of which says anything.
+_SECTIONS = 2048
 
 #: Library, version, and the symbol that needs it (empty: none does).
 Needed = tuple[str, str, str]
@@ -33,10 +39,15 @@ def elf(
     padding: int = 0,
     dynamic: bool = True,
     hashed: bool = False,
+    soname: str = "",
+    linker: Linker = "lld",
+    code: bytes = b"",
 ) -> bytes:
     """A shared library. ``padding``: so many bytes stand between its headers and its tables.
 
-    ``hashed``: with a table of exported symbols that is longer than the file, and one relocation.
+    ``hashed``: with a table of exported symbols that is longer than the file, and one relocation. ``linker``: in
+    whose order the tables stand; patchelf has moved the strings to a segment of their own at the end. ``code``
+    stands between the tables and the dynamic section, which has section headers behind it then.
     """
     strings = bytearray(b"\0")
 
@@ -65,39 +76,53 @@ def elf(
             following = 0 if place == len(several) else 16
             verneed += struct.pack(order + "IHHII", _elf_hash(version.encode()), 0, index, string(version), following)
     entries = [(1, string(library)) for library in libraries]
-    count = 2 if dynamic else 1
+    if soname:
+        entries.append((14, string(soname)))
+    count = 1 + dynamic + (linker == "patchelf")
     start = head + count * segment + padding
-    tables = [
-        (0x6FFFFEF5, struct.pack(f"{order}4I{word}I", 9999, 1, 1, 0, 0, 1) if hashed else b""),
-        (7, bytes(24) if hashed else b""),
-        (6, b"".join(symbols)),
-        (0x6FFFFFF0, struct.pack(f"{order}{len(versions)}H", *versions)),
-        (0x6FFFFFFE, bytes(verneed)),
-        (5, bytes(strings)),
-    ]
+    exported = (0x6FFFFEF5, struct.pack(f"{order}4I{word}I", 9999, 1, 1, 0, 0, 1) if hashed else b"")
+    relocations = (7, bytes(24) if hashed else b"")
+    own = (6, b"".join(symbols))
+    numbers = (0x6FFFFFF0, struct.pack(f"{order}{len(versions)}H", *versions))
+    needed = (0x6FFFFFFE, bytes(verneed))
+    names = (5, bytes(strings))
+    tables = {
+        "lld": [exported, relocations, own, numbers, needed, names],
+        "gnu": [exported, relocations, own, names, numbers, needed],
+        "patchelf": [exported, relocations, own, numbers, needed],
+    }[linker]
     body = bytearray()
     for tag, table in tables:
         if table:
-            body += bytes(-len(body) % 8)
+            body += bytes(
+                -len(body) % {5: 1 if linker == "gnu" else 8, 0x6FFFFFF0: 2 if linker == "gnu" else 8}.get(tag, 8)
+            )
             entries.append((tag, start + len(body)))
             body += table
+    body += code
+    body += bytes(-len(body) % 8)
     entries += [(8, 24), (9, 24)] if hashed else []
     entries += [(10, len(strings)), (0x6FFFFFFF, len(by_library)), (0, 0)]
-    body += bytes(-len(body) % 8)
+    width = struct.calcsize(order + 2 * word)
     place = start + len(body)
+    size = place + width * (len(entries) + (linker == "patchelf"))
+    if linker == "patchelf":
+        entries.insert(0, (5, size))
     section = b"".join(struct.pack(order + 2 * word, *entry) for entry in entries)
     body += section
-    size = start + len(body)
+    behind = names[1] if linker == "patchelf" else bytes(_SECTIONS if code else 0)
     ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
     form = order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH")
     out = bytearray(struct.pack(form, ident, 3, machine, 1, 0, head, 0, 0, head, segment, count, 0, 0, 0))
-    segments = [(1, 0, size), (2, place, len(section))][:count]
+    segments = [(1, 0, size)]
+    segments += [(2, place, len(section))] if dynamic else []
+    segments += [(1, size, len(behind))] if linker == "patchelf" else []
     for kind, at, length in segments:
         if wide:
             out += struct.pack(order + "IIQQQQQQ", kind, 6, at, at, at, length, length, 8)
         else:
             out += struct.pack(order + "IIIIIIII", kind, at, at, at, length, length, 6, 8)
-    return bytes(out + bytes(padding) + body)
+    return bytes(out + bytes(padding) + body + behind)
 
 
 def macho(
@@ -162,3 +187,16 @@ def pe(machine: int = AMD64) -> bytes:
         16,
     )
     return dos + coff + optional + bytes(128)
+
+
+def machine_code(size: int, seed: int = 0) -> bytes:
+    """Bytes that compress about as well as code does: of few words, with some noise between."""
+    draw = random.Random(seed)
+    words = [draw.randbytes(draw.randint(3, 40)) for _ in range(3000)]
+    parts: list[bytes] = []
+    length = 0
+    while length < size:
+        part = draw.randbytes(draw.randint(1000, 60_000)) if draw.random() < 0.001 else draw.choice(words)
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts)[:size]

@@ -91,6 +91,8 @@ class _Archive:
         # APPNOTE 4.3.7: the lengths of the name and of the extra field that stand before the data.
         name, extra = struct.unpack("<2H", self.source.read(info.header_offset + 26, info.header_offset + 30))
         behind = info.header_offset + 30 + name + extra + info.compress_size
+        if keep > info.file_size or behind > self.source.size:
+            return None
         fetch: Callable[[int], bytes] = lambda count: self.source.read(behind - count, behind)  # noqa: E731
         if info.compress_type == zipfile.ZIP_STORED:
             return fetch(keep)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lockgrid.adapters.elfformat import Layout
 
 # Steps that crafted tables may cost, and the longest table and name that are followed.
-_STEPS = 1_000_000
+_STEPS = 500_000
 _ENTRIES_LIMIT = 4096
 _NAME_LIMIT = 512
 # gABI and LSB: VER_NEED_CURRENT; both structures take 16 bytes in 32 and 64 bits.
@@ -32,9 +32,10 @@ _LIBRARIES = re.compile(rb"(?<=\0)" + _LIBRARY + rb"(?=\0)")
 # No name holds control characters; empty strings are what is left where a search path was shortened.
 _STRINGS_END = re.compile(rb"[\x01-\x1f]")
 # vn_version is 1, vn_cnt is not 0, vn_aux and vn_next are multiples of 16 below 16 MB.
+_LOW = b"[" + b"".join(re.escape(bytes([low])) for low in range(0, 256, 16)) + b"]"
 _RECORDS = {
-    "<": re.compile(rb"\x01\0(?=(?!\0\0)......[\0-\xf0]..\0[\0-\xf0]..\0)", re.DOTALL),
-    ">": re.compile(rb"\0\x01(?=(?!\0\0)......\0..[\0-\xf0]\0..[\0-\xf0])", re.DOTALL),
+    "<": re.compile(rb"\x01\0(?=(?!\0\0)......%b..\0%b..\0)" % (_LOW, _LOW), re.DOTALL),
+    ">": re.compile(rb"\0\x01(?=(?!\0\0)......\0..%b\0..%b)" % (_LOW, _LOW), re.DOTALL),
 }
 
 
@@ -169,7 +170,7 @@ def find_names(data: bytes, chain: Chain, budget: Budget) -> int | None:
     """Where the strings begin that this table names, so that all its hashes are right."""
     known = next(((COMMON[v.hashed], v.name) for v in chain.versions if v.hashed in COMMON), None)
     # To search through everything takes steps as well.
-    budget.spend(len(data) // (1024 if known else 128))
+    budget.spend(len(data) // (1024 if known else 64))
     if known:
         name, offset = known
         places = (match.start() for match in re.finditer(re.escape(name + b"\0"), data))

@@ -6,21 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lockgrid.commands.cells import open_cells
 from lockgrid.commands.context import Context
 from lockgrid.commands.inspect import inspect
-from lockgrid.commands.locked import read_locked
-from lockgrid.commands.ports import open_ports
 from lockgrid.core.accept import record
-from lockgrid.core.candidates import Facts
-from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.gridfile import found_values
-from lockgrid.core.keep import locked_pins
-from lockgrid.errors import InputError, Problem
 from lockgrid.model.contents import Contents
-from lockgrid.model.grid import FoundRecord, Grid, Lockfile, OldLocks, ProvenCell
-from lockgrid.model.spec import Cell, Spec
-
-_NOTHING = Lockfile(environment="", platform="", pythons=(), sdists=(), pins=())
+from lockgrid.model.grid import FoundRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,41 +34,11 @@ def audit_locks(context: Context) -> LocksAudit:
 
     Raises ``InputError`` where there are no locks or they are not in date, ``ToolError`` when the index fails.
     """
-    spec, grid = context.spec(), context.require_grid()
-    locks = read_locked(context).locks
-    with open_ports(context, spec, spec.environments, locks, grid.exclude_newer) as (_, learner):
-        learner.pages(
-            environment.project(pin.name, target)
-            for environment in spec.environments
-            for target in environment.targets
-            for pin in (locks.get((environment.name, target.platform.name)) or _NOTHING).pins
-        )
-        cells = _cells(spec, grid, locks, learner.facts)
-        inspected = inspect(learner, cells, anew=True)
-    found = [one for environment in spec.environments for one in record(environment, inspected.findings, every=True)]
-    return LocksAudit(contents=inspected.contents, cells=len(cells), findings=tuple(found))
-
-
-def _cells(spec: Spec, grid: Grid, locks: OldLocks, facts: Facts) -> dict[Cell, ProvenCell]:
-    proven = {(c.environment, c.platform, c.python) for c in grid.cells if c.proven}
-    cells: dict[Cell, ProvenCell] = {}
-    problems = []
-    for environment in spec.environments:
-        for target in environment.targets:
-            if (environment.name, target.platform.name, target.python) not in proven:
-                continue
-            pins = locked_pins(environment, target, locks, facts)
-            if pins is None:
-                where = f"locks/{environment.name}/{target.platform.name}.txt"
-                problems.append(Problem(file=where, what=f"Python {target.python}: a pin has no file on the index"))
-            else:
-                cell = ProvenCell(environment=environment.name, target=target, pins=tuple(pins))
-                cells[environment.name, target] = cell
-    if not cells and not problems:
-        problems = [Problem(file=GRID, what="no cell of envs/ is proven there")]
-    if problems:
-        raise InputError(problems, next_step="run `lockgrid lock`")
-    return cells
+    with open_cells(context) as locked:
+        inspected = inspect(locked.learner, locked.cells, anew=True)
+    environments = locked.spec.environments
+    found = [one for environment in environments for one in record(environment, inspected.findings, every=True)]
+    return LocksAudit(contents=inspected.contents, cells=len(locked.cells), findings=tuple(found))
 
 
 def locks_audit_as_json(result: LocksAudit) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from lockgrid.adapters.source import LocalFile
 from lockgrid.errors import ToolError
 from lockgrid.model.contents import Contents, FaultKind
 from support.archives import zip_bytes
-from support.binaries import elf, macho
+from support.binaries import Linker, elf, machine_code, macho
 from support.wheels import Files, wheel
 
 NAME = "a-1.0-py3-none-any.whl"
@@ -282,3 +282,45 @@ def test_damage_anywhere_ends_in_contents_or_in_one_error(damage: Callable[[byte
 def test_the_checksum_of_a_member_is_its_own() -> None:
     (member,) = [m for m in contents(built({"a/x.so": LIBRARY})).members if m.path == "a/x.so"]
     assert (member.crc, member.size) == (zlib.crc32(LIBRARY), len(LIBRARY))
+
+
+BIG_NEEDS = [("libc.so.6", "GLIBC_2.38", "f"), ("libstdc++.so.6", "GLIBCXX_3.4.32", "g")]
+
+
+@pytest.mark.parametrize("linker", ["lld", "gnu", "patchelf"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_where_bytes_cost_a_big_library_is_read_in_part(linker: Linker, compressed: bool) -> None:
+    library = elf(BIG_NEEDS, ["libc.so.6", "libstdc++.so.6"], linker=linker, code=machine_code(4 * MEGABYTE))
+    source = Bytes(built({"a/big.so": library}, compressed=compressed))
+    (found,) = read_contents(NAME, source, sparing=True).binaries
+    (exact,) = contents(source.data).binaries
+    assert (found.partial, exact.partial) == (True, False)
+    assert [(n.library, n.version) for n in found.needs] == [(n.library, n.version) for n in exact.needs]
+    assert set(found.libraries) == set(exact.libraries)
+    assert source.bytes_read < len(source.data) // 3
+
+
+def test_a_small_library_is_read_exactly_also_where_bytes_cost() -> None:
+    data = built({"a/x.so": elf(BIG_NEEDS, code=machine_code(4096))}, compressed=True)
+    assert not read_contents(NAME, Bytes(data), sparing=True).binaries[0].partial
+    assert read_contents(NAME, Bytes(data), Limits(exact=0), sparing=True).binaries[0].partial
+
+
+def test_an_archive_that_lies_about_where_a_library_ends_is_read_without_its_end() -> None:
+    library = elf(BIG_NEEDS, linker="patchelf", code=machine_code(4 * MEGABYTE))
+    data = bytearray(built({"a/big.so": library}))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        start = archive.getinfo("a/big.so").header_offset
+    struct.pack_into("<H", data, start + 28, 65535)  # APPNOTE 4.3.7: the extra field's length
+    found = read_contents(NAME, Bytes(bytes(data)), sparing=True)
+    assert not [binary for binary in found.binaries if binary.partial]
+
+
+@pytest.mark.parametrize("path", ["a/x.a", "a/x.LIB", "a/zoneinfo/Europe/Rome", "a/x.npz"])
+def test_what_no_linker_opens_is_not_read(path: str) -> None:
+    assert contents(built({path: LIBRARY})).binaries == ()
+
+
+@pytest.mark.parametrize("path", ["a/x", "a/x.bin", "a/x.dat", "a/x.so.1", "a/x.o", "a/x.cpython-312.so"])
+def test_whatever_may_be_a_binary_is_read(path: str) -> None:
+    assert [binary.path for binary in contents(built({path: LIBRARY})).binaries] == [path]

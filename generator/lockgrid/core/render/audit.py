@@ -25,8 +25,10 @@ def read_text(contents: Iterable[Contents]) -> str:
     wheels = list(contents)
     read, size = sum(one.read for one in wheels), sum(one.size for one in wheels)
     binaries = [binary for one in wheels for binary in one.binaries]
+    partial = sum(binary.partial for binary in binaries)
+    said = f" ({partial:,} of them in part)" if partial else ""
     return (
-        f"looked into {_count(len(wheels), 'wheel')} with {_count(len(binaries), 'binary', 'binaries')}: "
+        f"looked into {_count(len(wheels), 'wheel')} with {_count(len(binaries), 'binary', 'binaries')}{said}: "
         f"{read / 1e6:,.1f} MB of {size / 1e6:,.1f} MB were read"
     )
 

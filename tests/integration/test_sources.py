@@ -462,3 +462,14 @@ def test_an_index_that_dates_some_of_its_files(begin: Begin, cpu: LocalIndex) ->
     lock(project, cpu, "-P", "torch").expect(0)
     assert Locks(project).versions(*LINUX)["torch"] == "2.1+cpu"
     again(project, cpu)
+
+
+def test_an_audit_of_the_locks_reads_each_wheel_where_it_came_from(begin: Begin, cpu: LocalIndex) -> None:
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    project.store = project.home / "s"
+    del cpu.requests[:]
+    found = project.run("audit", "--json", env={"UV_INDEX": f"cpu={cpu.url}"}).expect(0).json()
+    names = {wheel["filename"] for wheel in found["wheels"]}
+    assert names == {"lib-1.0-py3-none-any.whl", "torch-2.0+cpu-py3-none-any.whl", "dep-1.0-py3-none-any.whl"}
+    assert {request.path for request in cpu.seen("*.whl")} == {"/files/torch/torch-2.0%2Bcpu-py3-none-any.whl"}

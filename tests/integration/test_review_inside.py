@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ from integration.conftest import Start
 from integration.locked import Locks
 from support.binaries import elf, macho
 from support.index import LocalIndex
+from support.responses import Response
 from support.sandbox import Project
 from support.wheels import wheel
 
@@ -150,3 +152,20 @@ def test_a_file_that_is_served_under_another_name_is_judged_anew(start: Start, i
     shutil.rmtree(project.folder / "locks")
     project.run("lock").expect(0)
     assert "any:lib" not in project.run("show").out
+
+
+def test_no_fault_is_told_of_bytes_that_nobody_hashed(start: Start, index: LocalIndex) -> None:
+    """docs/audit.md: a wheel that seems broken is fetched whole first. What is kept by the sha256 is kept for ever."""
+    files = {"lib/x.so": elf(), "li/abc.txt": random.Random(0).randbytes(600_000)}
+    index.add(wheel("lib", "1.0", tags=[LINUX], files=files))
+    project = start(f'[envs.one]\nrequires = ["lib"]\nplatforms = ["linux-x86_64"]\n{TARGETS}')
+
+    def spoil(answer: Response) -> Response:
+        """Another path in the archive's directory alone."""
+        body = b"../abc.txt".join(answer.body.rsplit(b"li/abc.txt", 1))
+        return Response(status=answer.status, body=body, headers=answer.headers)
+
+    index.fault("lib-*.whl", edit=spoil)
+    assert "sha256" in project.run("lock").expect(4).err
+    index.clear_faults()
+    project.run("lock").expect(0)

@@ -334,6 +334,26 @@ def test_a_source_that_nothing_needs_is_said(begin: Begin, cpu: LocalIndex) -> N
     assert [entry["package"] for entry in Locks(project).grid["sources"]] == ["torch"]
 
 
+@pytest.mark.parametrize(
+    "package",
+    [
+        'version = "1.0"\nrequires = ["ghost"]',
+        'version = "2.0rc1"',
+        'version = "1.0"\nrequires = ["lib<1"]',
+        'version = "1.0"\nrequires = ["torch<1"]',
+    ],
+)
+def test_a_source_that_nothing_needs_bends_nothing_whatever_is_there(
+    begin: Begin, cpu: LocalIndex, package: str
+) -> None:
+    packages = f'{CONTENT}[[packages]]\nname = "idle"\n{package}\nindex = "cpu"\n'
+    project = begin(APP + 'idle = "cpu"\n', packages)
+    said = lock(project, cpu).expect(0).err
+    assert "sources.idle: no cell pins idle" in said
+    assert Locks(project).versions(*LINUX) == {"lib": "1.0", "torch": "2.0+cpu", "dep": "1.0"}
+    assert len([cell for cell in Locks(project).cells.values() if cell["status"] == "proven"]) == 4
+
+
 @pytest.mark.parametrize("new_input", [False, True])
 def test_bytes_that_changed_under_a_name_stop_the_run(begin: Begin, cpu: LocalIndex, new_input: bool) -> None:
     project = begin(APP)

@@ -280,6 +280,23 @@ def test_an_index_that_fails_is_not_one_that_lacks_the_package(begin: Begin, cpu
     assert project.snapshot() == before
 
 
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("which", ["torch", "lib"])
+def test_an_index_that_refuses_uv_alone_is_not_one_that_lacks_the_package(
+    begin: Begin, cpu: LocalIndex, index: LocalIndex, status: int, which: str
+) -> None:
+    """As when a password was changed: lockgrid knows the pages still, and uv takes a refusal for nothing."""
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    before = project.snapshot()
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text().replace('["lib"]', '["lib", "dep>0"]'))
+    project.cache = project.home / "c"
+    (cpu if which == "torch" else index).fault(which, status=status)
+    assert "refuse" in lock(project, cpu).expect(4).err
+    assert project.snapshot() == before
+
+
 @pytest.mark.parametrize("how", ["url", "variables", "file"])
 def test_credentials_of_the_second_index_reach_it_and_nothing_else(begin: Begin, how: str) -> None:
     with LocalIndex(credentials=("me", "s3cr3t/&")) as private:

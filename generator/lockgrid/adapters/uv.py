@@ -30,6 +30,12 @@ OLDEST_UV = (0, 11, 0)
 _LIMIT_SECONDS = 900.0
 _NEEDS_SDIST = re.compile(r"hint: Wheels are required for `([^`]+)`")
 _LACKING = re.compile(r"^warning: The package `([^`=]+)==([^`]+)` does not have an extra named `([^`]+)`", re.MULTILINE)
+# uv masks a password in a URL, and shows the user.
+_USERINFO = re.compile(r"(?<=://)[^/\s@]*@")
+# To uv an index that refuses to answer has nothing; this hint alone tells the two apart.
+_REFUSED = re.compile(
+    r"^hint: An index.* (?:lack of valid authentication credentials|returned a 403 Forbidden error).*", re.MULTILINE
+)
 # The markers of a fork, which say no more than the cell does that stands beside the explanation.
 _FOR_THE_SPLIT = re.compile(r"has\s+no\s+`[^`]*`-compatible\s+wheels")
 _INSTALL = "install it with `pip install -U uv`"
@@ -142,6 +148,11 @@ class Uv:
         outcome = self._run(["lock", "--python", sys.executable], folder)
         if outcome.code == 0:
             return Resolved(folder, frozenset(_LACKING.findall(outcome.said)))
+        if refused := _REFUSED.findall(outcome.said):
+            raise ToolError(
+                "an index refuses to answer uv:\n" + "\n".join(f"    {line}" for line in refused),
+                next_step="check the credentials of this index (UV_INDEX_<NAME>_USERNAME and _PASSWORD)",
+            )
         if "No solution found" in outcome.said:
             return NoSolution(explain_failure(outcome.said), tuple(dict.fromkeys(_NEEDS_SDIST.findall(outcome.said))))
         if "URL dependenc" in outcome.said:
@@ -213,7 +224,7 @@ class Uv:
             _close_pipes(process)
             with self._guard:
                 self._running.discard(process)
-        return Outcome(process.returncode, out, said)
+        return Outcome(process.returncode, out, _USERINFO.sub("", said))
 
     def _check_version(self) -> str:
         outcome = self._run(["--version"])

@@ -139,15 +139,14 @@ def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str,
     for index in indexes:
         if index.name not in names or index.name in named:
             continue
-        url, parts = _as_uv_says(strip_credentials(index.url)), urlsplit(index.url)
-        own = not (index.username or index.password)
+        url, (username, password) = _as_uv_says(strip_credentials(index.url)), _login(index)
         named[index.name] = replace(
             index,
             url=url,
             default=url in defaults,
             explicit=True,
-            username=unquote(parts.username or "") if own else index.username,
-            password=unquote(parts.password or "") if own else index.password,
+            username=username,
+            password=password,
         )
     return named
 
@@ -162,13 +161,33 @@ def _as_uv_says(url: str) -> str:
 
 def index_faults(config: UvConfig) -> dict[str, str]:
     """For each index that ``[sources]`` names what makes it useless as one, as the end of a sentence, or nothing."""
-    faults = {}
-    for name, source in config.named.items():
-        twins = sorted(n for n, other in config.named.items() if other.url == source.url and n != name)
-        faults[name] = f"has the URL of {twins[0]!r}: give both one name" if twins else ""
-        if source.default:
-            faults[name] = "is the default index, from which everything comes that has no source"
-    return faults
+    return {name: _fault(source, config) for name, source in config.named.items()}
+
+
+def _fault(source: IndexSource, config: UvConfig) -> str:
+    if source.default:
+        return "is the default index, from which everything comes that has no source"
+    if urlsplit(source.url).scheme not in ("http", "https"):
+        return "has no http or https URL, and lockgrid reads no other"
+    if source.table.get("format", "simple") != "simple":
+        return f"is of the format {source.table['format']!r}, and lockgrid reads simple indexes only"
+    rivals = sorted((i for i in config.named.values() if i.name != source.name), key=lambda index: index.name)
+    if twin := next((i.name for i in rivals if i.url == source.url), ""):
+        return f"has the URL of {twin!r}: give both one name"
+    variables = index_variables(source.name)
+    rivals += [i for i in config.indexes if i.name and i.name != source.name]
+    for rival in rivals:
+        if index_variables(rival.name) == variables and (source.username, source.password) != _login(rival):
+            return f"shares {variables[0]} with {rival.name!r}, and their credentials differ: rename one"
+    return ""
+
+
+def _login(index: IndexSource) -> tuple[str, str]:
+    """User and password of an index: those of its variables, or those in its URL."""
+    if index.username or index.password:
+        return index.username, index.password
+    parts = urlsplit(index.url)
+    return unquote(parts.username or ""), unquote(parts.password or "")
 
 
 def index_variables(name: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from packaging.version import Version
@@ -11,6 +12,8 @@ from lockgrid.core.schema import nearest
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import OldLocks, ProvenCell, SourceRecord
 from lockgrid.model.spec import Cell, Environment, Source
+
+_NOT_FOUND = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*) was not found in the package registry")
 
 
 def source_problems(
@@ -31,6 +34,21 @@ def source_problems(
         if what:
             problems.append(Problem(file=source.file, key=source.key, what=what, hint=hint))
     return problems
+
+
+def found_by_one_only(explanation: str, environments: Iterable[Environment], facts: Facts) -> list[str]:
+    """The packages of which uv says that no index has them, though every page that may serve them was read, sorted.
+
+    To uv an index that refuses to answer (401, 403) has nothing, and of one that ``[sources]`` names it does not
+    tell the difference.
+    """
+    environments = list(environments)
+    names = []
+    for name in sorted(set(_NOT_FOUND.findall(explanation))):
+        projects = {project for environment in environments for project in environment.projects(name)}
+        if projects and all(project in facts.pages and not facts.pages[project].missing for project in projects):
+            names.append(name)
+    return names
 
 
 def stale_sources(environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell]) -> list[str]:

@@ -160,6 +160,8 @@ def _index_problems(indexes: Mapping[str, IndexEntry]) -> list[Problem]:
             what, hint = "says nothing", "give a url, or say dateless = true of an index that uv's configuration names"
         elif not host or any(character.isspace() for character in url):
             what, hint = "is no URL of an index", "write https://index.example/simple"
+        elif parts.query or parts.fragment:
+            what, hint = "the URL of an index has no query and no fragment", "leave out what follows ? or #"
         elif "@" in parts.netloc:
             key = re.sub(r"[^A-Z0-9]", "_", name.upper())
             what, hint = "the URL holds credentials", f"set UV_INDEX_{key}_USERNAME and UV_INDEX_{key}_PASSWORD"

@@ -177,6 +177,29 @@ def test_no_solution_is_an_outcome_and_any_other_failure_an_error(fake: Fake) ->
 
 
 @posix
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "An index URL (https://me:*@index.example/s) was not queried due to a lack of valid authentication credentials",
+        "An index (https://me@index.example/s) returned a 403 Forbidden error. Check that the index URL",
+    ],
+)
+def test_an_index_that_refuses_is_not_one_that_has_nothing(fake: Fake, hint: str) -> None:
+    said = f"echo 'error: No solution found: Because a was not found' >&2; echo 'hint: {hint}' >&2; exit 1"
+    with fake.uv(lock=said) as uv, pytest.raises(ToolError, match="refuses to answer") as caught:
+        uv.lock("", {})
+    assert "(https://index.example/s)" in str(caught.value)
+
+
+@posix
+def test_no_user_of_a_url_is_repeated_from_uv(fake: Fake) -> None:
+    said = "echo 'error: Failed to fetch: `https://me:****@index.example/simple/a/`' >&2; exit 2"
+    with fake.uv(lock=said) as uv, pytest.raises(ToolError, match="Failed to fetch") as caught:
+        uv.lock("", {})
+    assert "`https://index.example/simple/a/`" in str(caught.value)
+
+
+@posix
 def test_what_is_stopped_runs_no_more(fake: Fake) -> None:
     uv = fake.uv()
     with uv:

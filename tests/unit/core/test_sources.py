@@ -8,6 +8,7 @@ import pytest
 
 from lockgrid.core.sources import (
     check_bytes,
+    found_by_one_only,
     replaced_files,
     source_lines,
     source_problems,
@@ -17,7 +18,20 @@ from lockgrid.core.sources import (
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import Lockfile, ProvenCell, SourceRecord
 from lockgrid.model.spec import Cell
-from unit.builders import LINUX, MAC, cell, digest, environment, facts, index_file, locked, page, pin, target
+from unit.builders import (
+    LINUX,
+    MAC,
+    cell,
+    digest,
+    environment,
+    facts,
+    index_file,
+    locked,
+    missing_page,
+    page,
+    pin,
+    target,
+)
 
 L12, M12 = target(LINUX), target(MAC)
 SOURCES = {"torch@linux-x86_64": "cpu", "torch@macos-arm64": "cpu"}
@@ -84,6 +98,17 @@ def test_a_source_that_no_cell_needs_is_told_unless_an_unsupported_one_might(cel
     said = "envs/app.toml: sources.troch@linux-x86_64: no cell pins troch, so its source does nothing; "
     assert stale_sources([one], found) == [f"{said}did you mean 'torch'?"]
     assert stale_sources([one], {}) == []
+
+
+def test_what_uv_alone_does_not_find_was_refused_to_it() -> None:
+    said = "Because torch was not found in the package registry and my-pkg was not found in the package registry"
+    known = facts(page("torch@cpu", "torch-1.0-py3-none-any.whl"), page("my-pkg", "my_pkg-1.0-py3-none-any.whl"))
+    assert found_by_one_only(said, [APP], known) == ["my-pkg", "torch"]
+    assert found_by_one_only("Because only torch==1.0 is available", [APP], known) == []
+    without = facts(missing_page("torch@cpu"), page("torch", "torch-1.0-py3-none-any.whl"))
+    assert found_by_one_only(said, [APP], without) == []
+    half = environment("torch", targets=[L12, M12], sources={"torch@linux-x86_64": "cpu"})
+    assert found_by_one_only(said, [half], without) == []
 
 
 OLD = record("torch-1.0-py3-none-any.whl")

@@ -186,6 +186,14 @@ def test_an_index_has_a_name_and_a_url() -> None:
         ('"a b" = "https://index.example"', "'a b' is no name of an index", "use letters, digits, - _ ."),
         ('x = "index.example/simple"', "is no URL of an index", "write https://index.example/simple"),
         ('x = "file:///simple"', "is no URL of an index", "write https://index.example/simple"),
+        *(
+            (
+                f'x = "https://index.example/simple{tail}"',
+                "the URL of an index has no query and no fragment",
+                "leave out what follows ? or #",
+            )
+            for tail in ("?a=b", "#a")
+        ),
         ('x = "https://[index"', "is no URL of an index", "write https://index.example/simple"),
         (
             'x-y = "https://me:s3cret@index.example"',

@@ -351,6 +351,29 @@ def test_a_source_that_nothing_needs_is_said(begin: Begin, cpu: LocalIndex) -> N
     assert [entry["package"] for entry in Locks(project).grid["sources"]] == ["torch"]
 
 
+def test_what_is_said_of_a_source_does_not_hang_on_who_is_locked(begin: Begin, cpu: LocalIndex) -> None:
+    """A base may serve environments that are not locked now, and a platform may be one that nobody has."""
+    project = begin(
+        """
+        [envs.base]
+        abstract = true
+        sources = { torch = "cpu", "lib@windows-x86_64" = "cpu" }
+        [envs.app]
+        extends = ["base"]
+        requires = ["lib"]
+        platforms = ["linux-x86_64"]
+        [envs.other]
+        extends = ["base"]
+        requires = ["dep"]
+        platforms = ["linux-x86_64"]
+        """
+    )
+    for names in ([], ["other"], ["app"]):
+        said = lock(project, cpu, *names).expect(0).err
+        assert "sources.torch: " not in said
+        assert "envs/base.toml: sources.lib@windows-x86_64: no cell pins lib on windows-x86_64" in said
+
+
 @pytest.mark.parametrize(
     "package",
     [
@@ -397,7 +420,8 @@ def test_another_file_under_the_name_of_a_plain_index_is_said(begin: Begin, cpu:
     index.add(wheel("dep", "1.0", files={"dep.py": "evil = True"}))
     project.store, project.cache = project.home / "s", project.home / "c"
     said = lock(project, cpu).expect(0).err
-    assert "dep==1.0: the index no longer has a file that locks/app/linux-x86_64.txt pins, and dep-1.0" in said
+    where = "locks/app/linux-x86_64.txt, locks/app/windows-x86_64.txt"
+    assert f"dep==1.0: the index no longer has a file pinned in {where}, and dep-1.0" in said
 
 
 @pytest.mark.parametrize("where", ["indexes", "uv"])

@@ -239,6 +239,7 @@ class Merger:
             accepts=tuple(accepts[key] for key in sorted(accepts)),
             smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
             sources=tuple(sources[key] for key in sorted(sources) if key[1] in where),
+            idle=tuple(sources[key] for key in sorted(sources) if key[1] not in where and "@" in sources[key].key),
         )
 
     def _sources(self, file: str, sources: Mapping[str, str]) -> dict[tuple[NormalizedName, str], Source]:

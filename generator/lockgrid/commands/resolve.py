@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from lockgrid.adapters.uv import NoSolution, Resolved, Uv
+from lockgrid.adapters.uv import Resolved, Uv
+from lockgrid.adapters.uvanswer import NoSolution
 from lockgrid.commands.diagnose import Outcome, narrow, sharing
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.prove import Selections, Verdict, choose, prove

@@ -9,7 +9,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from lockgrid.core.schema import EnvironmentFile, nearest
+from lockgrid.core.schema import EnvironmentFile
+from lockgrid.core.table import nearest
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import Problem
 from lockgrid.model.finding import KINDS

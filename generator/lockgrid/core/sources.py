@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from packaging.version import Version
 
 from lockgrid.core.candidates import Facts
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import OldLocks, ProvenCell, SourceRecord
 from lockgrid.model.spec import Cell, Environment, Source

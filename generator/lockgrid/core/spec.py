@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.merge import EXTRA, INDEX, TARGETS, Merger
-from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, nearest, parse_environment, parse_targets
+from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, parse_environment, parse_targets
+from lockgrid.core.table import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.spec import Spec
 from lockgrid.model.target import PLATFORM_KINDS, Platform, python_key

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from lockgrid.adapters import pages, wheel
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.contents_cache import contents_key, decode_contents, encode_contents
-from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig
+from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig, strip_credentials
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata, IndexFile, Page
 
@@ -84,7 +84,7 @@ class Index:
         wanted = sorted(set(names))
         sources = [self._config.named[index]] if index else self._sources
         fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
-        prefix = " ".join(source.url for source in sources)
+        prefix = " ".join(strip_credentials(source.url) for source in sources)  # it is written to the cache
         heads = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
         found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
         rest = [name for name in wanted if name not in found]

@@ -125,7 +125,7 @@ class _Run:
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved = Solver(resolver, self.spec, self.wanted, self.old, self.context.progress).solve()
-            tell_sources(self.context, self.wanted, solved.cells, self.old, learner.facts, upgrade)
+            tell_sources(self.context, self.spec, solved.cells, self.old, learner.facts, upgrade)
             build = self._build(resolver, solved.cells)
             result, texts = self._finish(solved, build, uv.version)
             resolver.remember(_digest_texts(texts))

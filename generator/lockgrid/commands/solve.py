@@ -17,7 +17,7 @@ from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render.audit import read_text
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import InputError
 from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Blockers, CellRecord, FoundRecord, Proof, ProvenCell

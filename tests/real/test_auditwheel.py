@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lockgrid.adapters.contents import Limits, read_contents
+from lockgrid.adapters.archive import Limits
+from lockgrid.adapters.contents import read_contents
 from lockgrid.adapters.source import LocalFile
 from lockgrid.model.contents import Contents, Need, Version, version_text
 from real.asked import Asked, locked_wheel

@@ -9,22 +9,18 @@ from __future__ import annotations
 import csv
 import io
 import stat
-import struct
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
-from typing import BinaryIO, cast
 
+from lockgrid.adapters.archive import READ_ERRORS, Archive, Limits, OverrunError
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
-from lockgrid.adapters.deflate import known_end
 from lockgrid.adapters.elfformat import BrokenBinaryError
 from lockgrid.adapters.printable import printable
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
 from lockgrid.errors import ToolError
-from lockgrid.model.contents import Binary, Contents, Fault, FaultKind, Member
+from lockgrid.model.contents import Binary, Contents, Member
 
 # What no dynamic linker opens, by its name: not worth a read for each of the ten thousand files of a big wheel.
 # Static libraries and those that Windows linkers import from (.a, .lib) are archives of object files. What any
@@ -41,101 +37,10 @@ _TEXT = (
 _ZONES = "zoneinfo/"  # hundreds of files without extension
 _SMALLEST_BINARY = 52  # bytes: the header of a 32-bit ELF file
 _ROWS = 1000  # lines that RECORD may have beyond four for each file
-_READ_ERRORS = (
-    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError,
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """In bytes: what an honest wheel stays below. They bound the memory and the time that one wheel may cost.
-
-    ``exact``: what a compressed ELF member may take to be read as a whole where bytes are spared.
-    """
-
-    directory: int = 16 * 1024**2
-    record: int = 16 * 1024**2
-    entry_points: int = 1024**2
-    member: int = 4 * 1024**3
-    inflated: int = 12 * 1024**3
-    installed: int = 32 * 1024**3
-    exact: int = 256 * 1024
 
 
 class NoArchiveError(ToolError):
     """The file is no zip archive, or a broken one."""
-
-
-class _OverrunError(Exception):
-    """More bytes come out of this wheel than the limits allow."""
-
-
-@dataclass(slots=True)
-class _Archive:
-    """An opened wheel, and what was found out about it so far."""
-
-    zip: zipfile.ZipFile
-    source: ByteSource
-    limits: Limits
-    sparing: bool = False
-    faults: list[Fault] = field(default_factory=list)
-    inflated: int = 0
-
-    def fault(self, kind: FaultKind, path: str, what: str) -> None:
-        self.faults.append(Fault(kind=kind, path=printable(path), what=what))
-
-    def open(self, info: zipfile.ZipInfo) -> BinaryIO:
-        return cast("BinaryIO", _Counted(self, cast("BinaryIO", self.zip.open(info)), info.file_size))
-
-    def end(self, info: zipfile.ZipInfo, keep: int) -> bytes | None:
-        """The last ``keep`` bytes of a member, None where they are not to be had without the others."""
-        # APPNOTE 4.3.7: the lengths of the name and of the extra field that stand before the data.
-        name, extra = struct.unpack("<2H", self.source.read(info.header_offset + 26, info.header_offset + 30))
-        behind = info.header_offset + 30 + name + extra + info.compress_size
-        if keep > info.file_size or behind > self.source.size:
-            return None
-        fetch: Callable[[int], bytes] = lambda count: self.source.read(behind - count, behind)  # noqa: E731
-        if info.compress_type == zipfile.ZIP_STORED:
-            return fetch(keep)
-        return known_end(fetch, info.compress_size, keep, self.spend)
-
-    def spend(self, count: int) -> None:
-        """Take note of bytes that were inflated; raises ``_OverrunError`` where they are too many."""
-        self.inflated += count
-        if self.inflated > self.limits.inflated:
-            raise _OverrunError(f"more than {self.limits.inflated} bytes come out of this wheel")
-
-    def text(self, info: zipfile.ZipInfo, limit: int) -> str:
-        """A whole small member. Raises ``_OverrunError`` or one of ``_READ_ERRORS``."""
-        if info.file_size > limit:
-            raise _OverrunError(f"it claims {info.file_size} bytes, more than {limit}")
-        with self.open(info) as stream:
-            return stream.read(limit + 1).decode("utf-8")
-
-
-class _Counted(io.RawIOBase):
-    """A member's stream that stops with ``_OverrunError`` at the limit of the whole wheel.
-
-    ``zipfile`` never gives more than the size that the archive claims; less is a ``BadZipFile``.
-    """
-
-    def __init__(self, archive: _Archive, stream: BinaryIO, claimed: int) -> None:
-        self._archive = archive
-        self._stream = stream
-        self._claimed = claimed
-
-    def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes, none at the end."""
-        data = self._stream.read(size)
-        self._claimed -= len(data)
-        if not data and size and self._claimed:
-            raise zipfile.BadZipFile(f"it ends {self._claimed} bytes before the size that the archive claims")
-        self._archive.spend(len(data))
-        return data
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 def read_contents(
@@ -150,11 +55,11 @@ def read_contents(
     limits = limits or Limits()
     try:
         opened = zipfile.ZipFile(SourceFile(source, limits.directory))
-    except _READ_ERRORS as error:
+    except READ_ERRORS as error:
         what = f"it is no valid zip archive: {error}"
         raise NoArchiveError(what, where=filename, next_step="build or fetch it again") from error
     with opened:
-        archive = _Archive(opened, source, limits, sparing)
+        archive = Archive(opened, source, limits, sparing)
         infos = list(_installable(archive))
         hashes, scripts = _read_info(archive, filename, infos)
         binaries = tuple(_binaries(archive, infos))
@@ -173,7 +78,7 @@ def read_contents(
     )
 
 
-def _installable(archive: _Archive) -> Iterator[zipfile.ZipInfo]:
+def _installable(archive: Archive) -> Iterator[zipfile.ZipInfo]:
     """The files of the directory that can be taken seriously, each once; the others are faults."""
     seen: set[str] = set()
     total = 0
@@ -205,7 +110,7 @@ def _escapes(path: str) -> bool:
 
 
 def _read_info(
-    archive: _Archive, filename: str, infos: list[zipfile.ZipInfo]
+    archive: Archive, filename: str, infos: list[zipfile.ZipInfo]
 ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
     """The sha256 of each path in RECORD, and the scripts of entry_points.txt, from the wheel's own .dist-info."""
     folders = {head for info in infos for head, _, _ in [info.filename.partition("/")] if head.endswith(".dist-info")}
@@ -228,7 +133,7 @@ def _read_info(
     return hashes, _read_scripts(archive, own["entry_points.txt"])
 
 
-def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.ZipInfo]) -> dict[str, str]:
+def _read_record(archive: Archive, info: zipfile.ZipInfo, infos: list[zipfile.ZipInfo]) -> dict[str, str]:
     known = {i.filename for i in archive.zip.infolist()}
     most = 4 * len(known) + _ROWS
     listed: dict[str, str] = {}
@@ -236,12 +141,12 @@ def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.Z
     try:
         for number, row in enumerate(csv.reader(io.StringIO(archive.text(info, archive.limits.record)))):
             if number > most:
-                raise _OverrunError(f"it has more than {most} lines for {len(known)} files")
+                raise OverrunError(f"it has more than {most} lines for {len(known)} files")
             if row and row[0] in known:
                 listed[row[0]] = row[1] if len(row) > 1 else ""
             elif row:
                 absent.append(row[0])
-    except (_OverrunError, csv.Error, *_READ_ERRORS) as error:
+    except (OverrunError, csv.Error, *READ_ERRORS) as error:
         archive.fault("record", info.filename, f"it cannot be read: {error}")
         return {}
     folder = info.filename.removesuffix("RECORD")
@@ -258,14 +163,14 @@ def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.Z
     return {p: hash_.removeprefix("sha256=").rstrip("=") for p, hash_ in listed.items() if hash_.startswith("sha256=")}
 
 
-def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, str], ...]:
+def _read_scripts(archive: Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, str], ...]:
     """The scripts of the entry points specification: ``name = target`` lines under ``[console_scripts]``.
 
     Not by configparser: on long runs of spaces it takes time that grows with their square.
     """
     try:
         text = archive.text(info, archive.limits.entry_points)
-    except (_OverrunError, *_READ_ERRORS) as error:
+    except (OverrunError, *READ_ERRORS) as error:
         archive.fault("entry-points", info.filename, f"it cannot be read: {error}")
         return ()
     section = ""
@@ -283,19 +188,19 @@ def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, 
     return tuple((printable(n), printable(target)) for (group, n), target in scripts.items() if group in groups)
 
 
-def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
+def _binaries(archive: Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
     for info in infos:
         path = info.filename
         if info.file_size < _SMALLEST_BINARY or _is_data(path):
             continue
         try:
             found = _read_member(archive, info)
-        except _OverrunError as error:
+        except OverrunError as error:
             archive.fault("unread", path, str(error))
             return
         except BrokenBinaryError as error:
             archive.fault("binary", path, str(error))
-        except _READ_ERRORS as error:
+        except READ_ERRORS as error:
             archive.fault("corrupt", path, f"it cannot be unpacked: {error}")
         else:
             if found is not None:
@@ -307,7 +212,7 @@ def _is_data(path: str) -> bool:
     return path.lower().endswith(_TEXT) or ".dist-info/" in path or _ZONES in path
 
 
-def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
+def _read_member(archive: Archive, info: zipfile.ZipInfo) -> Binary | None:
     # The other compressions of zipfile put no bound on what one block of input may become.
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         archive.fault("unread", info.filename, f"its compression, number {info.compress_type}, is not read")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lockgrid.adapters.contents import Limits, read_contents
+from lockgrid.adapters.archive import Limits
+from lockgrid.adapters.contents import read_contents
 from lockgrid.adapters.source import LocalFile
 from lockgrid.errors import ToolError
 from lockgrid.model.contents import Contents, FaultKind

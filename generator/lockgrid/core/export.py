@@ -118,7 +118,7 @@ def marker_among(chosen: Collection[Target], among: Collection[Target]) -> str:
         for group in [platforms] if same else [frozenset({p}) for p in sorted(platforms)]:
             where = _platforms_marker(group, among)
             python = python_marker(wanted, {t.python for t in among if t.platform.name in group})
-            parts.append(" and ".join(_bracketed(part) for part in (where, python) if part))
+            parts.append(f"{_bracketed(where)} and {_bracketed(python)}" if where and python else where or python)
     return parts[0] if len(parts) == 1 else " or ".join(_bracketed(part) for part in sorted(parts))
 
 

@@ -19,8 +19,8 @@ class Fault:
 
     ``kind`` is ``lockfile`` (the file itself is missing or pins nothing), ``project``, ``release`` or ``file`` (it is
     not on the index any more), ``replaced`` (another file is in its place), ``yanked``, ``quarantined`` or
-    ``unhashed``. ``file`` is the name of the file where one is known: lockfiles hold no names. ``sha256`` is the locked hash,
-    empty where the whole pin is meant.
+    ``unhashed``. ``file`` is the name of the file where one is known: lockfiles hold no names.
+    ``sha256`` is the locked hash, empty where the whole pin is meant.
     """
 
     kind: str

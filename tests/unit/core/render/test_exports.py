@@ -20,7 +20,7 @@ from lockgrid.core.render.exported import mixed_sdists, render_requirements
 from lockgrid.core.render.pylock import as_pylock, render_pylock
 from lockgrid.core.targets import marker_environments, target_tags
 from lockgrid.model.target import Target
-from unit.builders import LINUX, MAC, cell, golden, index_file, pin, target
+from unit.builders import LINUX, MAC, WINDOWS, cell, golden, index_file, pin, target
 from unit.exports import CELLS, MANY, MANY_URLS, ONE, TARGETS, URLS
 
 ASKED = (render_requirements, render_pylock)
@@ -151,6 +151,16 @@ def test_an_installer_on_another_target_is_refused(where: Target) -> None:
     for export in (ONE, MANY):
         with pytest.raises(PylockSelectError):
             select(read(render_pylock(export, URLS)), where)
+
+
+def test_a_target_in_a_gap_is_refused_though_every_wheel_would_do() -> None:
+    """Between the Pythons of one platform, and with a Python that only another platform has."""
+    export = gather([cell("app", where, pin("plain", "1")) for where in (target(LINUX, "3.10"), target(MAC, "3.12"))])
+    lock = read(render_pylock(export, URLS))
+    for where in (target(LINUX, "3.11"), target(LINUX, "3.12"), target(MAC, "3.10"), target(WINDOWS, "3.12")):
+        with pytest.raises(PylockSelectError):
+            select(lock, where)
+    assert select(lock, target(LINUX, "3.10")) == {"plain": ("1", export.pins[0].files[0].sha256)}
 
 
 def test_what_is_read_back_is_what_was_meant() -> None:

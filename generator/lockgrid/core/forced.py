@@ -20,8 +20,8 @@ from lockgrid.core.candidates import (
     matching_versions,
     serving_versions,
     wheel_rank,
-    why_not,
 )
+from lockgrid.core.describe import why_not
 from lockgrid.core.requirement import Demand, demand, parse_demand, tidy
 from lockgrid.core.targets import marker_applies
 from lockgrid.model.grid import Blocker, Proof

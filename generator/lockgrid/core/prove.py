@@ -20,8 +20,8 @@ from lockgrid.core.candidates import (
     index_refusal,
     matching_versions,
     serving_versions,
-    why_not,
 )
+from lockgrid.core.describe import why_not
 from lockgrid.core.requirement import Demand, admits, demand, parse_demand
 from lockgrid.core.select import Selection
 from lockgrid.core.targets import admits_python, forbidden_marker, marker_applies

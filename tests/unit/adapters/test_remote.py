@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgrid.adapters.http import Answer, Sink
-from lockgrid.adapters.remote import SIZE_LIMIT, ClosedError, Parts, RemoteFile
+from lockgrid.adapters.parts import Parts
+from lockgrid.adapters.remote import SIZE_LIMIT, ClosedError, RemoteFile
 from lockgrid.adapters.source import SourceFile
 from lockgrid.errors import ToolError
 from lockgrid.model.index import IndexFile

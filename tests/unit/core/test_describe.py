@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from lockgrid.core.candidates import describe_release, why_not
+from lockgrid.core.describe import describe_release, why_not
 from lockgrid.model.grid import Proof
 from lockgrid.model.index import IndexFile
 from lockgrid.model.target import Platform, Target

@@ -343,7 +343,9 @@ def test_each_package_comes_from_the_index_of_its_source(
             if uv:
                 strategy = ("--index-strategy", "unsafe-best-match") if kind == "requirements" else ()
                 uv_words = ("pip", "sync", "--require-hashes", str(path), "--python", str(python), *strategy)
-                project.uv(*uv_words).expect(0)
+                # A pylock is not asked of any index; requirements name theirs where uv is configured with none.
+                elsewhere = "http://127.0.0.1:9/simple" if kind == "pylock" else None
+                project.uv(*uv_words, env={"UV_DEFAULT_INDEX": elsewhere}).expect(0)
             else:
                 done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=False)
                 assert done.returncode == 0, done.stderr

@@ -78,9 +78,9 @@ def _cells(
                 cell = ProvenCell(environment=environment.name, target=target, pins=tuple(pins))
                 cells[environment.name, target] = cell
     if not cells and not problems:
-        problems = [Problem(file=GRID, what="no cell of envs/ is proven there")]
+        raise InputError([Problem(file=GRID, what="no cell of envs/ is proven there")], next_step="run `lockgrid lock`")
     if problems:
-        raise InputError(problems, next_step="run `lockgrid lock`")
+        raise InputError(problems, next_step="run `lockgrid lock`, or point uv at an index that has the locked files")
     return cells
 
 

@@ -148,6 +148,12 @@ class Grid:
         return content
 
 
+def sdists(text: str) -> set[str]:
+    """The packages (normalised) that a lockfile has as sdists."""
+    lines = (line.split() for line in text.splitlines())
+    return {canonicalize_name(words[1]) for words in lines if len(words) == 2 and words[0] == "--no-binary"}
+
+
 def only_pins(text: str, names: Collection[str]) -> str:
     """A lockfile with its options and the pins of these packages (normalised) alone."""
     kept = []

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sessions.failure import Failure
 from sessions.machine import ROOT, clean_env
@@ -31,18 +32,24 @@ NETWORK_KEYS = (
 
 
 @contextlib.contextmanager
-def uv_env(index: str = "", reserved: Collection[str] = ()) -> Iterator[dict[str, str]]:
+def uv_env(
+    index: str = "", reserved: Collection[str] = (), *, building: bool = False
+) -> Iterator[dict[str, str]]:
     """The environment for uv: with a configuration file of its own, which holds just that.
 
     ``reserved`` are names of indexes that serve none but their own packages: uv is told of ``index`` alone, which is
-    one of them, or without it of all others. Raises ``Failure`` where nothing says what their URLs are.
+    one of them, or without it of all others. ``building`` asks for both: what builds a sdist may come from the
+    others. Raises ``Failure`` where nothing says what their URLs are.
     """
     env = clean_env()
     tables = list(_tables(env))
     if reserved:
         known = {name: _find(name, env, tables) for name in reserved}
-        urls = {entry["url"].rstrip("/") for entry in known.values()}
-        env, tables = _alone(env, tables, known[index]) if index else _without(env, tables, {*known, *urls})
+        urls = {_bare(entry["url"]) for entry in known.values()}
+        if not index or building:
+            env, tables = _without(env, tables, {*known, *urls})
+        if index:
+            env, tables = _with(env, tables, known[index]) if building else _alone(env, tables, known[index])
     text = settings_text(tables)
     with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
         file = Path(folder) / "uv.toml"
@@ -53,7 +60,7 @@ def uv_env(index: str = "", reserved: Collection[str] = ()) -> Iterator[dict[str
 
 def _find(name: str, env: Mapping[str, str], tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The table of an index, from the environment, uv's configuration or ``[indexes]``, as lockgrid looks for it."""
-    words = f"{env.get('UV_INDEX', '')} {env.get('UV_DEFAULT_INDEX', '')}".split()
+    words = " ".join(env.get(key, "") for key in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX")).split()
     found = [{"name": name, "url": word.removeprefix(f"{name}=")} for word in words if word.startswith(f"{name}=")]
     found += [dict(entry) for table in tables for entry in table.get("index", ()) if entry.get("name") == name]
     if not found and (url := read_indexes(ROOT).get(name)):
@@ -68,10 +75,40 @@ def _alone(
     env: Mapping[str, str], tables: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
 ) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
     """The settings with this index and no other."""
-    only = {key: value for key, value in entry.items() if key != "explicit"} | {"default": True}
-    chosen: list[Mapping[str, Any]] = [{"index": [only]}]
-    chosen += [{key: value for key, value in table.items() if key not in INDEXES} for table in tables]
-    return {key: value for key, value in env.items() if key not in _VARIABLES}, chosen
+    env = {key: value for key, value in env.items() if key not in _VARIABLES} | _credentials(entry, env)
+    chosen: list[Mapping[str, Any]] = [{"index": [_plain(entry) | {"default": True}]}]
+    return env, chosen + [{key: value for key, value in table.items() if key not in INDEXES} for table in tables]
+
+
+def _with(
+    env: Mapping[str, str], tables: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """The settings with this index as well; uv looks for a version in all of them."""
+    env = {**env, **_credentials(entry, env), "UV_INDEX_STRATEGY": "unsafe-best-match"}
+    return env, [{"index": [_plain(entry)]}, *tables]
+
+
+def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of an index that is asked for everything; without credentials, which no file shall hold."""
+    kept = {key: value for key, value in entry.items() if key not in ("explicit", "default")}
+    parts = urlsplit(entry["url"])
+    return kept | {"url": urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))}
+
+
+def _credentials(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]:
+    """User and password in the URL of an index as variables, unless there are some already."""
+    key = "".join(c.upper() if c.isalnum() else "_" for c in entry["name"])
+    names = f"UV_INDEX_{key}_USERNAME", f"UV_INDEX_{key}_PASSWORD"
+    parts = urlsplit(entry["url"])
+    if any(env.get(name) for name in names):
+        return {}
+    return {name: unquote(value) for name, value in zip(names, (parts.username, parts.password), strict=True) if value}
+
+
+def _bare(url: str) -> str:
+    """A URL as it is compared with others: without credentials and the slash at its end."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2].lower())).rstrip("/")
 
 
 def _without(
@@ -80,7 +117,7 @@ def _without(
     """The settings without the indexes of these names and URLs."""
 
     def may_stay(name: str, url: str) -> bool:
-        return name not in reserved and url.rstrip("/") not in reserved
+        return name not in reserved and _bare(url) not in reserved
 
     env = dict(env)
     for key in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):

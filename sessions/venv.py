@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from sessions.cell import Cell, only_pins
+from sessions.cell import Cell, only_pins, sdists
 from sessions.failure import Failure
 from sessions.isolation import differences, unmet
 from sessions.machine import ROOT, UV, clean_env, say, sync_command
@@ -136,7 +136,8 @@ class Venv:
     def _install(self) -> None:
         """What comes from an index of its own first, each index by itself; uv then leaves what is there alone.
 
-        With several indexes at once uv might ask one for what is another's: it never looks for a hash.
+        With several indexes at once uv might ask one for what is another's: it never looks for a hash. What builds a
+        sdist need not be on its index, so sdists have to be looked for in all of them, after the wheels.
         """
         failed = f"{self.cell.lock} cannot be installed for {self.cell}"
         sources = self.cell.sources
@@ -144,14 +145,15 @@ class Venv:
             part = Path(folder) / "pins.txt"
             text = self.cell.lockfile.read_text(encoding="utf-8")
             done: set[str] = set()
-            for index in sorted(set(sources.values())):
-                done |= {name for name in sources if sources[name] == index}
+            built = sdists(text)
+            for building, index in sorted({(name in built, index) for name, index in sources.items()}):
+                done |= {name for name in sources if sources[name] == index and (name in built) == building}
                 part.write_text(only_pins(text, done), encoding="utf-8")
-                self._uv(sync_command(self.python, part, self.cell.build), failed, index)
+                self._uv(sync_command(self.python, part, self.cell.build), failed, index, building=building)
         self._uv(sync_command(self.python, self.cell.lockfile, self.cell.build), failed)
 
-    def _uv(self, command: Sequence[str], failed: str, index: str = "") -> None:
-        with uv_env(index, set(self.cell.sources.values())) as env:
+    def _uv(self, command: Sequence[str], failed: str, index: str = "", *, building: bool = False) -> None:
+        with uv_env(index, set(self.cell.sources.values()), building=building) as env:
             done = subprocess.run(
                 command,
                 env=env,

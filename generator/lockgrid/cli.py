@@ -274,7 +274,8 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     if as_json:
         print_json(locks_audit_as_json(result))
     else:
-        click.echo(f"{result.cells} cells: {read_text(result.contents.values())}")
+        word = "cell" if result.cells == 1 else "cells"
+        click.echo(f"{result.cells} {word}: {read_text(result.contents.values())}")
         for line in found_lines(result.findings, reasons):
             click.echo(line)
         click.echo("no findings") if not result.findings else None

@@ -217,7 +217,7 @@ class Bench:
         self.lockgrid(self.everything)()
         times = []
         for _ in range(self.count):
-            command = [sys.executable, "-c", INSIDE, "-q", "lock", "--upgrade"]
+            command = [sys.executable, "-c", INSIDE, "-q", "lock", "-P", "setuptools"]
             done = subprocess.run(
                 command, cwd=self.everything, env=self.env, capture_output=True, text=True, check=True
             )

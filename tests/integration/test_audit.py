@@ -59,8 +59,8 @@ def test_findings_name_the_file_the_need_and_the_symbol(tmp_path: Path) -> None:
         "error: glibcxx:converter",
         "error: macos:mac",
         "warning: file-clash:flatc",
+        "warning: generic:tests",
         "warning: library:converter:libvulkan.so.1",
-        "warning: shadow:tests",
     ]
     assert "  it needs glibc 2.38, and its tag manylinux2014_x86_64 promises glibc 2.17\n" in out
     assert "  needs  GLIBC_2.38 of libc.so.6 for __isoc23_strtol\n" in out

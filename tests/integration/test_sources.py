@@ -280,6 +280,23 @@ def test_an_index_that_fails_is_not_one_that_lacks_the_package(begin: Begin, cpu
     assert project.snapshot() == before
 
 
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("which", ["torch", "lib"])
+def test_an_index_that_refuses_uv_alone_is_not_one_that_lacks_the_package(
+    begin: Begin, cpu: LocalIndex, index: LocalIndex, status: int, which: str
+) -> None:
+    """As when a password was changed: lockgrid knows the pages still, and uv takes a refusal for nothing."""
+    project = begin(APP)
+    lock(project, cpu).expect(0)
+    before = project.snapshot()
+    path = project.folder / "envs/app.toml"
+    path.write_text(path.read_text().replace('["lib"]', '["lib", "dep>0"]'))
+    project.cache = project.home / "c"
+    (cpu if which == "torch" else index).fault(which, status=status)
+    assert "refuse" in lock(project, cpu).expect(4).err
+    assert project.snapshot() == before
+
+
 @pytest.mark.parametrize("how", ["url", "variables", "file"])
 def test_credentials_of_the_second_index_reach_it_and_nothing_else(begin: Begin, how: str) -> None:
     with LocalIndex(credentials=("me", "s3cr3t/&")) as private:
@@ -334,6 +351,49 @@ def test_a_source_that_nothing_needs_is_said(begin: Begin, cpu: LocalIndex) -> N
     assert [entry["package"] for entry in Locks(project).grid["sources"]] == ["torch"]
 
 
+def test_what_is_said_of_a_source_does_not_hang_on_who_is_locked(begin: Begin, cpu: LocalIndex) -> None:
+    """A base may serve environments that are not locked now, and a platform may be one that nobody has."""
+    project = begin(
+        """
+        [envs.base]
+        abstract = true
+        sources = { torch = "cpu", "lib@windows-x86_64" = "cpu" }
+        [envs.app]
+        extends = ["base"]
+        requires = ["lib"]
+        platforms = ["linux-x86_64"]
+        [envs.other]
+        extends = ["base"]
+        requires = ["dep"]
+        platforms = ["linux-x86_64"]
+        """
+    )
+    for names in ([], ["other"], ["app"]):
+        said = lock(project, cpu, *names).expect(0).err
+        assert "sources.torch: " not in said
+        assert "envs/base.toml: sources.lib@windows-x86_64: no cell pins lib on windows-x86_64" in said
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        'version = "1.0"\nrequires = ["ghost"]',
+        'version = "2.0rc1"',
+        'version = "1.0"\nrequires = ["lib<1"]',
+        'version = "1.0"\nrequires = ["torch<1"]',
+    ],
+)
+def test_a_source_that_nothing_needs_bends_nothing_whatever_is_there(
+    begin: Begin, cpu: LocalIndex, package: str
+) -> None:
+    packages = f'{CONTENT}[[packages]]\nname = "idle"\n{package}\nindex = "cpu"\n'
+    project = begin(APP + 'idle = "cpu"\n', packages)
+    said = lock(project, cpu).expect(0).err
+    assert "sources.idle: no cell pins idle" in said
+    assert Locks(project).versions(*LINUX) == {"lib": "1.0", "torch": "2.0+cpu", "dep": "1.0"}
+    assert len([cell for cell in Locks(project).cells.values() if cell["status"] == "proven"]) == 4
+
+
 @pytest.mark.parametrize("new_input", [False, True])
 def test_bytes_that_changed_under_a_name_stop_the_run(begin: Begin, cpu: LocalIndex, new_input: bool) -> None:
     project = begin(APP)
@@ -360,7 +420,8 @@ def test_another_file_under_the_name_of_a_plain_index_is_said(begin: Begin, cpu:
     index.add(wheel("dep", "1.0", files={"dep.py": "evil = True"}))
     project.store, project.cache = project.home / "s", project.home / "c"
     said = lock(project, cpu).expect(0).err
-    assert "dep==1.0: the index no longer has a file that locks/app/linux-x86_64.txt pins, and dep-1.0" in said
+    where = "locks/app/linux-x86_64.txt, locks/app/windows-x86_64.txt"
+    assert f"dep==1.0: the index no longer has a file pinned in {where}, and dep-1.0" in said
 
 
 @pytest.mark.parametrize("where", ["indexes", "uv"])

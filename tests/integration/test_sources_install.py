@@ -158,3 +158,27 @@ def test_a_session_that_is_not_told_of_an_index_says_which(locked: Project, tmp_
     shutil.copytree(locked.folder, tmp_path / "project")
     said = nox(Project(tmp_path / "project", locked.index, tmp_path / "cache"), "toy").expect(1).err
     assert "the lock needs the index cpu, and nothing says where that is: set UV_INDEX=cpu=<its URL>" in said
+
+
+def test_a_session_builds_a_sdist_whose_builder_is_on_another_index(
+    make_project: MakeProject, tmp_path: Path
+) -> None:
+    """The second index has another version of what builds it, which is pinned, and comes from the first."""
+    text = TEXT.replace('name = "local"\nversion = "3.0+cpu"\n', 'name = "local"\nversion = "3.0"\nwheels = []\n')
+    text = text.replace('files = { "local.py" = "" }', 'sdist = { build_requires = ["builder"] }')
+    text += '[[packages]]\nname = "builder"\nversion = "1.0"\n'
+    text += '[[packages]]\nname = "builder"\nversion = "9.0"\nindex = "cpu"\n[envs.toy.sdists]\nlocal = "so it is"\n'
+    content = scenario.parse(text, name="built")
+    with LocalIndex() as index, LocalIndex(credentials=("me", "s3cr3t")) as cpu:
+        content.populate(index)
+        content.populate(cpu, "cpu")
+        project = make_project(content, index)
+        project.run("lock", env=env(cpu)).expect(0)
+        assert Locks(project)["build"].versions(PYTHON) == {"builder": "1.0"}
+        shutil.copy(ROOT / "noxfile.py", project.folder)
+        shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
+        flows = project.folder / "tests" / "flows"
+        flows.mkdir(parents=True)
+        (flows / "test_toy.py").write_text("0", encoding="utf-8")
+        nox(project, "toy", env=env(cpu)).expect(0)
+        assert installed(project, python_of(project.folder / ".nox" / f"toy-{PYTHON}")) == {**PINS, "local": "3.0"}

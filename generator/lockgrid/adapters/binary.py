@@ -12,6 +12,7 @@ from lockgrid.adapters.elf import elf_excerpt
 from lockgrid.adapters.elfformat import BrokenBinaryError, OpenStream, ReadEnd
 from lockgrid.adapters.elfhead import read_head
 from lockgrid.adapters.elfneeds import GiveUpError
+from lockgrid.adapters.printable import printable
 from lockgrid.model.contents import Binary, Code, Format, Need
 
 if TYPE_CHECKING:
@@ -240,4 +241,4 @@ def _name(value: Any) -> str:
 def _text(value: str | bytes) -> str:
     """A name out of a binary, fit to be printed: lief gives bytes where it is not UTF-8."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return "".join(c if c.isprintable() else "?" for c in text[:512])
+    return printable(text)

@@ -6,7 +6,6 @@ headers and tables. A member is a compressed stream, so what stands at its end c
 
 from __future__ import annotations
 
-import configparser
 import csv
 import io
 import stat
@@ -21,6 +20,7 @@ from typing import BinaryIO, cast
 from lockgrid.adapters.binary import MAGIC_BYTES, binary_format, read_binary
 from lockgrid.adapters.deflate import known_end
 from lockgrid.adapters.elfformat import BrokenBinaryError
+from lockgrid.adapters.printable import printable
 from lockgrid.adapters.source import ByteSource, SourceFile
 from lockgrid.adapters.wheel import is_own
 from lockgrid.errors import ToolError
@@ -40,6 +40,7 @@ _TEXT = (
 )  # fmt: skip
 _ZONES = "zoneinfo/"  # hundreds of files without extension
 _SMALLEST_BINARY = 52  # bytes: the header of a 32-bit ELF file
+_ROWS = 1000  # lines that RECORD may have beyond four for each file
 _READ_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, NotImplementedError, RuntimeError,
 )  # fmt: skip
@@ -81,7 +82,7 @@ class _Archive:
     inflated: int = 0
 
     def fault(self, kind: FaultKind, path: str, what: str) -> None:
-        self.faults.append(Fault(kind=kind, path=_printable(path), what=what))
+        self.faults.append(Fault(kind=kind, path=printable(path), what=what))
 
     def open(self, info: zipfile.ZipInfo) -> BinaryIO:
         return cast("BinaryIO", _Counted(self, cast("BinaryIO", self.zip.open(info)), info.file_size))
@@ -181,17 +182,17 @@ def _installable(archive: _Archive) -> Iterator[zipfile.ZipInfo]:
         if info.is_dir():
             continue
         if path in seen:
-            archive.fault("duplicate", path, "the archive holds it more than once")
+            archive.fault("duplicate", path, "")
             continue
         seen.add(path)
         total += info.file_size
         if _escapes(info.orig_filename):
-            archive.fault("member-path", info.orig_filename, "its path leads out of the folder that it is installed to")
+            archive.fault("member-path", info.orig_filename, "")
         elif info.flag_bits & 1:  # APPNOTE 4.4.4
-            archive.fault("encrypted", path, "it is encrypted")
+            archive.fault("encrypted", path, "")
         else:
             if stat.S_ISLNK(info.external_attr >> 16):
-                archive.fault("symlink", path, "it is a symbolic link, which installers write as a file or refuse")
+                archive.fault("symlink", path, "")
             yield info
     if total > archive.limits.installed:
         archive.fault("size", "", f"its files claim {total} bytes, more than {archive.limits.installed}")
@@ -207,6 +208,9 @@ def _read_info(
     archive: _Archive, filename: str, infos: list[zipfile.ZipInfo]
 ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
     """The sha256 of each path in RECORD, and the scripts of entry_points.txt, from the wheel's own .dist-info."""
+    folders = {head for info in infos for head, _, _ in [info.filename.partition("/")] if head.endswith(".dist-info")}
+    if len(folders) > 1:
+        archive.fault("dist-info", max(folders), ", ".join(sorted(folders)[:5]))
     own = {
         info.filename.partition("/")[2]: info
         for info in infos
@@ -225,12 +229,21 @@ def _read_info(
 
 
 def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.ZipInfo]) -> dict[str, str]:
+    known = {i.filename for i in archive.zip.infolist()}
+    most = 4 * len(known) + _ROWS
+    listed: dict[str, str] = {}
+    absent: list[str] = []
     try:
-        rows = list(csv.reader(io.StringIO(archive.text(info, archive.limits.record))))
+        for number, row in enumerate(csv.reader(io.StringIO(archive.text(info, archive.limits.record)))):
+            if number > most:
+                raise _OverrunError(f"it has more than {most} lines for {len(known)} files")
+            if row and row[0] in known:
+                listed[row[0]] = row[1] if len(row) > 1 else ""
+            elif row:
+                absent.append(row[0])
     except (_OverrunError, csv.Error, *_READ_ERRORS) as error:
         archive.fault("record", info.filename, f"it cannot be read: {error}")
         return {}
-    listed = {row[0]: row[1] if len(row) > 1 else "" for row in rows if row}
     folder = info.filename.removesuffix("RECORD")
     # RECORD does not list its own signatures.
     free = {folder + name for name in ("RECORD", "RECORD.jws", "RECORD.p7s")}
@@ -238,23 +251,36 @@ def _read_record(archive: _Archive, info: zipfile.ZipInfo, infos: list[zipfile.Z
     if missing:
         what = f"RECORD does not list {len(missing)} files of the archive, this among them"
         archive.fault("unlisted", missing[0], what)
-    absent = sorted(listed.keys() - {i.filename for i in archive.zip.infolist()})
     if absent:
         what = f"RECORD lists {len(absent)} files that are not there, this among them"
-        archive.fault("unlisted", absent[0], what)
-    return {path: stated.removeprefix("sha256=") for path, stated in listed.items() if stated.startswith("sha256=")}
+        archive.fault("unlisted", min(absent), what)
+    # base64 without padding, says the wheel specification; some pad.
+    return {p: hash_.removeprefix("sha256=").rstrip("=") for p, hash_ in listed.items() if hash_.startswith("sha256=")}
 
 
 def _read_scripts(archive: _Archive, info: zipfile.ZipInfo) -> tuple[tuple[str, str], ...]:
-    parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names are case-sensitive
+    """The scripts of the entry points specification: ``name = target`` lines under ``[console_scripts]``.
+
+    Not by configparser: on long runs of spaces it takes time that grows with their square.
+    """
     try:
-        parser.read_string(archive.text(info, archive.limits.entry_points))
-    except (_OverrunError, configparser.Error, *_READ_ERRORS) as error:
-        archive.fault("entry-points", info.filename, f"it cannot be read: {str(error).splitlines()[0]}")
+        text = archive.text(info, archive.limits.entry_points)
+    except (_OverrunError, *_READ_ERRORS) as error:
+        archive.fault("entry-points", info.filename, f"it cannot be read: {error}")
         return ()
-    groups = [parser[name] for name in ("console_scripts", "gui_scripts") if name in parser]
-    return tuple((_printable(name), _printable(target)) for group in groups for name, target in group.items())
+    section = ""
+    scripts: dict[tuple[str, str], str] = {}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        name, equals, target = map(str.strip, line.partition("="))
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1].strip()
+        elif line and not line.startswith(("#", ";")):
+            if not (section and equals and name):
+                archive.fault("entry-points", info.filename, f"line {number} is neither a group nor an entry")
+                return ()
+            scripts[section, name] = target
+    groups = ("console_scripts", "gui_scripts")
+    return tuple((printable(n), printable(target)) for (group, n), target in scripts.items() if group in groups)
 
 
 def _binaries(archive: _Archive, infos: list[zipfile.ZipInfo]) -> Iterator[Binary]:
@@ -295,9 +321,4 @@ def _read_member(archive: _Archive, info: zipfile.ZipInfo) -> Binary | None:
         return None
     sparing = archive.sparing and info.compress_size > archive.limits.exact
     read_end = partial(archive.end, info) if sparing else None
-    return read_binary(_printable(info.filename), form, lambda: archive.open(info), info.file_size, read_end)
-
-
-def _printable(text: str) -> str:
-    """Text of strangers without control characters, cut at a length that fits a line."""
-    return "".join(c if c.isprintable() else "?" for c in text[:512])
+    return read_binary(printable(info.filename), form, lambda: archive.open(info), info.file_size, read_end)

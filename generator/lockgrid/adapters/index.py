@@ -101,7 +101,7 @@ class Index:
         wanted = sorted(set(names))
         sources = [self._config.named[index]] if index else self._sources
         fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
-        prefix = " ".join(source.url for source in sources)
+        prefix = " ".join(strip_credentials(source.url) for source in sources)  # it is written to the cache
         keys = [] if self._anew else [f"{prefix} {name}" for name in wanted]
         heads = self._cache.get("page", keys, newer_than=fresh)
         found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}

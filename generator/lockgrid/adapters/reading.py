@@ -10,7 +10,7 @@ from threading import Lock
 
 from lockgrid.adapters.contents import NoArchiveError, read_contents
 from lockgrid.adapters.http import RETRIES, Http, Sink
-from lockgrid.adapters.remote import ACCEPTED, SIZE_LIMIT, ClosedError, RemoteFile
+from lockgrid.adapters.remote import ACCEPTED, SIZE_LIMIT, UNSTATED_BYTES, ClosedError, RemoteFile
 from lockgrid.errors import ToolError
 from lockgrid.model.contents import Contents, Fault
 from lockgrid.model.index import IndexFile
@@ -20,8 +20,6 @@ _AT_ONCE = 16
 # Of big wheels, fewer: the tables of torch's libraries take 100 MB of memory, and its file half a gigabyte of disk.
 _BIG_BYTES = 64 * 1024**2
 _BIG_AT_ONCE = 4
-# What a whole file may take, where the index does not state its size.
-_UNSTATED = 512 * 1024**2
 
 #: Told of each wheel that has been read, in the event loop.
 Keep = Callable[[IndexFile, Contents], None]
@@ -87,7 +85,7 @@ async def _read_one(
         bridge = _Bridge(http)
         source = RemoteFile(file, bridge.ask)
         # As long as fetching all of it may take: it bounds all requests together, and the unpacking.
-        seconds = RETRIES * http.patience(min(SIZE_LIMIT, file.size if file.size is not None else _UNSTATED))
+        seconds = RETRIES * http.patience(min(SIZE_LIMIT, file.size if file.size is not None else UNSTATED_BYTES))
         try:
             async with asyncio.timeout(seconds):
                 found = await asyncio.get_running_loop().run_in_executor(pool, read_remote, file, source)
@@ -106,12 +104,12 @@ async def _read_one(
 def read_remote(file: IndexFile, source: RemoteFile) -> Contents:
     """The contents of a wheel on an index; of a file that is no archive, a fault of kind "corrupt" and no members.
 
-    That a wheel is broken is said only of bytes that have the hash that the index promised: a part of a file has no
-    hash, and what spoiled it may lie between here and the index. So a wheel that seems broken is fetched whole.
+    Faults are told only of bytes that have the hash that the index promised: a part of a file has no hash, and what
+    spoiled it may lie between here and the index. So a wheel that seems to have any is fetched whole.
     """
     with source:
         found = _read(file, source)
-        if file.sha256 and not source.verified and {fault.kind for fault in found.faults} & {"corrupt", "record"}:
+        if file.sha256 and not source.verified and found.faults:
             source.fetch_whole()
             found = _read(file, source)
         return found

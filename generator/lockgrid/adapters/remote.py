@@ -13,6 +13,7 @@ from hashlib import sha256
 
 from lockgrid.adapters.http import Answer, Sink
 from lockgrid.adapters.parts import Parts
+from lockgrid.adapters.printable import printable
 from lockgrid.adapters.uvconfig import strip_credentials
 from lockgrid.errors import HashMismatchError, ToolError
 from lockgrid.model.index import IndexFile
@@ -30,7 +31,7 @@ SIZE_LIMIT = 8 * 1024**3
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 # What a server that says nothing of the length may take its time for.
-_UNSTATED = 512 * 1024**2
+UNSTATED_BYTES = 512 * 1024**2
 #: The statuses that ``Landing`` knows what to do with.
 ACCEPTED = (200, 206, 404, 410, 416)
 
@@ -220,13 +221,13 @@ class Landing:
         file.parts.clear()
         self._limit = file.size if file.size >= 0 else SIZE_LIMIT
         stated = answer.headers.get("content-length", "")
-        return min(self._limit, int(stated) if stated.isdecimal() else _UNSTATED)
+        return min(self._limit, int(stated) if stated.isdecimal() else UNSTATED_BYTES)
 
     def _part(self, stated: str) -> tuple[int, int]:
         file = self._file
         match = _CONTENT_RANGE.fullmatch(stated)
         if self._asked is None or match is None:
-            raise file.lie(f"answers with a part of the file: {_printable(stated) or 'it does not say which'}")
+            raise file.lie(f"answers with a part of the file: {printable(stated) or 'it does not say which'}")
         if match[3] != "*":
             file.agree(int(match[3]))
         elif file.size < 0:
@@ -235,7 +236,7 @@ class Landing:
         if end is None:
             start, end = max(0, file.size + start), file.size
         if (int(match[1]), int(match[2])) != (start, end - 1):
-            raise file.lie(f"answers with another part of the file, {_printable(stated)}, than asked for")
+            raise file.lie(f"answers with another part of the file, {printable(stated)}, than asked for")
         return start, end
 
     def write(self, piece: bytes) -> None:
@@ -262,8 +263,3 @@ class Landing:
         if self._length == file.size:
             file.check_hash(self._hash.hexdigest())
         file.arrived(self._start, self._length)
-
-
-def _printable(text: str) -> str:
-    """A header of strangers, fit for a message."""
-    return "".join(c if c.isprintable() else "?" for c in text[:100])

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,27 +21,25 @@ from typing import Any, Self
 import tomlkit
 
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.uvconfig import CACHE_CONTROL, IndexSource, UvConfig, index_variables, uv_environment
-from lockgrid.errors import ToolError, UnsatisfiableError
+from lockgrid.adapters.uvanswer import NoSolution, Outcome, failed, lacking_extras, locked_metadata, no_lock
+from lockgrid.adapters.uvconfig import (
+    CACHE_CONTROL,
+    IndexSource,
+    UvConfig,
+    index_variables,
+    login,
+    strip_credentials,
+    uv_environment,
+)
+from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
 #: The oldest uv whose lock and pylock export were tried with lockgrid.
 OLDEST_UV = (0, 11, 0)
 _LIMIT_SECONDS = 900.0
-_NEEDS_SDIST = re.compile(r"hint: Wheels are required for `([^`]+)`")
-_LACKING = re.compile(r"^warning: The package `([^`=]+)==([^`]+)` does not have an extra named `([^`]+)`", re.MULTILINE)
-# The markers of a fork, which say no more than the cell does that stands beside the explanation.
-_FOR_THE_SPLIT = re.compile(r"has\s+no\s+`[^`]*`-compatible\s+wheels")
+# uv masks a password in a URL, and shows the user.
+_USERINFO = re.compile(r"(?<=://)[^/\s@]*@")
 _INSTALL = "install it with `pip install -U uv`"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one uv run came to: its exit code, what it printed, what it said."""
-
-    code: int
-    out: str
-    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,6 @@ class Resolved:
 
     folder: Path
     lacking: frozenset[tuple[str, str, str]] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class NoSolution:
-    """uv found the requirements unsatisfiable: its explanation, and the packages of which only a sdist would do."""
-
-    explanation: str
-    sdists: tuple[str, ...] = ()
 
 
 def find_uv(environ: Mapping[str, str]) -> str:
@@ -82,7 +72,8 @@ def find_uv(environ: Mapping[str, str]) -> str:
 class Uv:
     """uv with one configuration, in a folder of its own that is removed at the end.
 
-    ``indexes`` are as uv is told them: with lockgrid's cache rules, uv's own default included.
+    What it is told of indexes has lockgrid's cache rules, and uv's own default is among them. Credentials stand in
+    its environment alone.
     """
 
     def __init__(self, binary: str, config: UvConfig, environ: Mapping[str, str], cache: Cache, now: float) -> None:
@@ -123,7 +114,7 @@ class Uv:
 
         Without credentials: uv has those in its environment.
         """
-        return [_index_table(source) for source in self.config.named.values()]
+        return [_index_table(source, name) for name, source in self.config.named.items()]
 
     def lock(self, project: str, settings: Mapping[str, object], preferences: str = "") -> Resolved | NoSolution:
         """Lock the ``pyproject.toml`` text ``project`` under ``settings`` (keys of ``uv.toml``).
@@ -141,22 +132,15 @@ class Uv:
             (folder / "uv.lock").write_text(preferences, encoding="utf-8")
         outcome = self._run(["lock", "--python", sys.executable], folder)
         if outcome.code == 0:
-            return Resolved(folder, frozenset(_LACKING.findall(outcome.said)))
-        if "No solution found" in outcome.said:
-            return NoSolution(explain_failure(outcome.said), tuple(dict.fromkeys(_NEEDS_SDIST.findall(outcome.said))))
-        if "URL dependenc" in outcome.said:
-            raise UnsatisfiableError(
-                f"a package requires another by a URL, which no lockfile holds:\n    {explain_failure(outcome.said)}",
-                next_step="override that requirement with a version, or do without the package",
-            )
-        raise _failed("lock", outcome)
+            return Resolved(folder, lacking_extras(outcome))
+        return no_lock(outcome)
 
     def export(self, resolved: Resolved, extra: str) -> str:
         """The ``pylock.toml`` text (PEP 751) of one extra of a resolution."""
         words = ["export", "--frozen", "--quiet", "--no-emit-project", "--no-header", "--format", "pylock.toml"]
         outcome = self._run([*words, "--extra", extra], resolved.folder)
         if outcome.code != 0:
-            raise _failed("export", outcome)
+            raise failed("export", outcome)
         return outcome.out
 
     def sdist_metadata(
@@ -171,12 +155,12 @@ class Uv:
         for package in data.get("package", ()):
             if package["name"] == name and package.get("version") == version:
                 provided = {e for e in asked if (name, version, e) not in resolved.lacking}
-                return _locked_metadata(package, provided)
+                return locked_metadata(package, provided)
         raise ToolError(f"uv.lock does not hold {name}=={version}, which uv exported", next_step="report this")
 
     def _settings(self, settings: Mapping[str, object]) -> str:
         document: dict[str, Any] = {**self.config.network, **settings}
-        document["index"] = [_index_table(source) for source in self.config.indexes]
+        document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 
     def _run(self, words: list[str], folder: Path | None = None) -> Outcome:
@@ -213,7 +197,7 @@ class Uv:
             _close_pipes(process)
             with self._guard:
                 self._running.discard(process)
-        return Outcome(process.returncode, out, said)
+        return Outcome(process.returncode, out, _USERINFO.sub("", said))
 
     def _check_version(self) -> str:
         outcome = self._run(["--version"])
@@ -246,39 +230,30 @@ class Uv:
         return replace(config, indexes=(*config.indexes, source))
 
 
-def _locked_metadata(package: Mapping[str, Any], provided: Iterable[str]) -> DistMetadata:
-    lines = [_locked_requirement(entry) for entry in package.get("dependencies", ())]
-    extras = package.get("optional-dependencies", {})
-    for extra, entries in extras.items():
-        lines += [_locked_requirement(entry, extra) for entry in entries]
-    return DistMetadata(
-        name=package["name"],
-        version=package["version"],
-        requires_dist=tuple(lines),
-        provides_extra=tuple(sorted({*extras, *provided})),
-    )
+def _told(config: UvConfig) -> list[tuple[IndexSource, str]]:
+    """The plain indexes with the names that uv knows them by.
 
-
-def _locked_requirement(entry: Mapping[str, Any], extra: str = "") -> str:
-    extras = f"[{','.join(entry['extra'])}]" if entry.get("extra") else ""
-    version = f"=={entry['version']}" if "version" in entry else ""
-    markers = [f"({entry['marker']})"] if "marker" in entry else []
-    markers += [f"extra == '{extra}'"] if extra else []
-    tail = f" ; {' and '.join(markers)}" if markers else ""
-    return f"{entry['name']}{extras}{version}{tail}"
+    One with credentials in its URL gets a name of lockgrid's own, under which no variable of the user's speaks.
+    """
+    return [
+        (source, f"lockgrid-{number}" if source.url != strip_credentials(source.url) else source.name)
+        for number, source in enumerate(config.indexes)
+    ]
 
 
 def _credentials(config: UvConfig) -> dict[str, str]:
-    """Users and passwords of the indexes that ``[sources]`` names, as variables: no file may hold them."""
+    """Users and passwords of all indexes, as variables: no file may hold them."""
     found: dict[str, str] = {}
-    for name, source in config.named.items():
-        values = dict(zip(index_variables(name), (source.username, source.password), strict=True))
+    for source, name in [*_told(config), *((source, name) for name, source in config.named.items())]:
+        values = dict(zip(index_variables(name), login(source), strict=True)) if name else {}
         found |= {key: value for key, value in values.items() if value}
     return found
 
 
-def _index_table(source: IndexSource) -> dict[str, Any]:
-    table: dict[str, Any] = {**source.table, "url": source.url}
+def _index_table(source: IndexSource, name: str) -> dict[str, Any]:
+    table: dict[str, Any] = {**source.table, "url": strip_credentials(source.url)}
+    if name:
+        table["name"] = name
     table.pop("default", None)  # what its table said; which one is asked last was settled since
     if source.explicit:
         table["explicit"] = True
@@ -312,17 +287,3 @@ def _close_pipes(process: subprocess.Popen[str]) -> None:
             stream.close()
 
 
-def _failed(verb: str, outcome: Outcome) -> ToolError:
-    lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
-    return ToolError(
-        f"uv {verb} failed:\n" + "\n".join(f"    {line}" for line in lines[:25]),
-        next_step="if an index is at fault, check the network and uv's index settings",
-    )
-
-
-def explain_failure(said: str) -> str:
-    """Uv's explanation of an unsatisfiable set, without the line about its interpreter and its own names."""
-    lines = [line.strip() for line in said.splitlines()]
-    kept = [line for line in lines if line and not line.startswith(("Using CPython", "error: No solution", "hint: "))]
-    text = _FOR_THE_SPLIT.sub("has no wheel that fits", "\n".join(kept)).replace("lockgrid-resolution", "envs")
-    return text.removeprefix("error: ").removeprefix("cause: ")

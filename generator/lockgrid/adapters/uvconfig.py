@@ -7,13 +7,13 @@ timeouts and the cache are taken; everything that could change a resolution is n
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from lockgrid.adapters.uvfiles import read_tables
 from lockgrid.errors import InputError, Problem
 
 # The keys of uv.toml that say how to reach an index (beside the indexes themselves).
@@ -105,7 +105,7 @@ def read_config(
     configuration names as well is what that says, so that a mirror can stand in for it. A name that is in neither
     is not among ``named``.
     """
-    tables = [] if _is_set(environ, "UV_NO_CONFIG") else _tables(project, environ)
+    tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
     for table in tables:
@@ -139,15 +139,14 @@ def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str,
     for index in indexes:
         if index.name not in names or index.name in named:
             continue
-        url, parts = _as_uv_says(strip_credentials(index.url)), urlsplit(index.url)
-        own = not (index.username or index.password)
+        url, (username, password) = _as_uv_says(strip_credentials(index.url)), login(index)
         named[index.name] = replace(
             index,
             url=url,
             default=url in defaults,
             explicit=True,
-            username=unquote(parts.username or "") if own else index.username,
-            password=unquote(parts.password or "") if own else index.password,
+            username=username,
+            password=password,
         )
     return named
 
@@ -162,13 +161,33 @@ def _as_uv_says(url: str) -> str:
 
 def index_faults(config: UvConfig) -> dict[str, str]:
     """For each index that ``[sources]`` names what makes it useless as one, as the end of a sentence, or nothing."""
-    faults = {}
-    for name, source in config.named.items():
-        twins = sorted(n for n, other in config.named.items() if other.url == source.url and n != name)
-        faults[name] = f"has the URL of {twins[0]!r}: give both one name" if twins else ""
-        if source.default:
-            faults[name] = "is the default index, from which everything comes that has no source"
-    return faults
+    return {name: _fault(source, config) for name, source in config.named.items()}
+
+
+def _fault(source: IndexSource, config: UvConfig) -> str:
+    if source.default:
+        return "is the default index, from which everything comes that has no source"
+    if urlsplit(source.url).scheme not in ("http", "https"):
+        return "has no http or https URL, and lockgrid reads no other"
+    if source.table.get("format", "simple") != "simple":
+        return f"is of the format {source.table['format']!r}, and lockgrid reads simple indexes only"
+    rivals = sorted((i for i in config.named.values() if i.name != source.name), key=lambda index: index.name)
+    if twin := next((i.name for i in rivals if i.url == source.url), ""):
+        return f"has the URL of {twin!r}: give both one name"
+    variables = index_variables(source.name)
+    rivals += [i for i in config.indexes if i.name and i.name != source.name]
+    for rival in rivals:
+        if index_variables(rival.name) == variables and (source.username, source.password) != login(rival):
+            return f"shares {variables[0]} with {rival.name!r}, and their credentials differ: rename one"
+    return ""
+
+
+def login(index: IndexSource) -> tuple[str, str]:
+    """User and password of an index: those of its variables, or those in its URL."""
+    if index.username or index.password:
+        return index.username, index.password
+    parts = urlsplit(index.url)
+    return unquote(parts.username or ""), unquote(parts.password or "")
 
 
 def index_variables(name: str) -> tuple[str, str]:
@@ -224,70 +243,6 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
             kept[key] = value
     # Wrapped to the width of a terminal, what uv says would not hold the words that are looked for.
     return {**kept, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "UV_NO_WRAP": "1"}
-
-
-def _tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    if chosen := environ.get("UV_CONFIG_FILE"):
-        return [_settings(Path(chosen))]
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
-    user = Path(environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA") or home / ".config")
-    system = [Path(part) for part in (environ.get("XDG_CONFIG_DIRS") or "").split(":") if part] or [Path("/etc/xdg")]
-    tables: list[Mapping[str, Any]] = []
-    own = project / "uv.toml"
-    manifest = project / "pyproject.toml"
-    if own.is_file():
-        tables.append(_settings(own))
-    elif manifest.is_file():
-        tables.append(_settings(manifest, "tool", "uv"))
-    candidates = [user / "uv" / "uv.toml"]
-    candidates += [
-        next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)
-    ]
-    tables += [_settings(path) for path in candidates if path != own and path.is_file()]
-    return tables
-
-
-def _settings(path: Path, *keys: str) -> Mapping[str, Any]:
-    """The settings in a file of uv: the table at ``keys``, in which what is said of indexes is of the right type."""
-    table = _read(path)
-    for depth, key in enumerate(keys, start=1):
-        table = table.get(key, {})
-        if not isinstance(table, dict):
-            raise InputError([Problem(file=str(path), key=".".join(keys[:depth]), what="must be a table")])
-    problems = [Problem(file=str(path), key=".".join((*keys, key)), what=what) for key, what in _faults(table)]
-    if problems:
-        raise InputError(problems)
-    return table
-
-
-def _faults(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The keys about indexes whose values are of a wrong type, and what they must be."""
-    entries = table.get("index", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        yield "index", "must be a list of tables"
-        entries = []
-    for number, entry in enumerate(entries):
-        if not isinstance(entry.get("url"), str) or not entry["url"]:
-            yield f"index[{number}].url", "must be a URL"
-        if not isinstance(entry.get("name", ""), str):
-            yield f"index[{number}].name", "must be a string"
-        for key in ("default", "explicit"):
-            if not isinstance(entry.get(key, False), bool):
-                yield f"index[{number}].{key}", "must be true or false"
-    more = table.get("extra-index-url", [])
-    if not isinstance(more, list) or not all(isinstance(url, str) for url in more):
-        yield "extra-index-url", "must be a list of URLs"
-    if not isinstance(table.get("index-url", ""), str):
-        yield "index-url", "must be a URL"
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(file=str(path), what=f"broken TOML: {error}")]) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(file=str(path), what=f"cannot be read: {error}")]) from error
 
 
 def _environment_indexes(environ: Mapping[str, str]) -> list[IndexSource]:

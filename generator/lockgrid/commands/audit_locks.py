@@ -10,7 +10,9 @@ from lockgrid.commands.cells import open_cells
 from lockgrid.commands.context import Context
 from lockgrid.commands.inspect import inspect
 from lockgrid.core.accept import record
+from lockgrid.core.check import compare
 from lockgrid.core.gridfile import found_values
+from lockgrid.errors import InputError, Problem
 from lockgrid.model.contents import Contents
 from lockgrid.model.grid import FoundRecord
 
@@ -34,11 +36,21 @@ def audit_locks(context: Context) -> LocksAudit:
 
     Raises ``InputError`` where there are no locks or they are not in date, ``ToolError`` when the index fails.
     """
+    _check_date(context)
     with open_cells(context) as locked:
         inspected = inspect(locked.learner, locked.cells, anew=True)
     environments = locked.spec.environments
     found = [one for environment in environments for one in record(environment, inspected.findings, every=True)]
+    found += [one for one in locked.grid.findings if not one.cells]  # acceptances that serve nobody
     return LocksAudit(contents=inspected.contents, cells=len(locked.cells), findings=tuple(found))
+
+
+def _check_date(context: Context) -> None:
+    """Raise ``InputError`` where ``locks/`` is not what ``envs/`` asks for."""
+    texts = {path: context.store.read(f"locks/{path}") or "" for path in context.store.lockfiles()}
+    found = compare(context.spec(), context.require_grid(), texts)
+    if found:
+        raise InputError([Problem(file=one.where, what=one.what) for one in found], next_step="run `lockgrid lock`")
 
 
 def locks_audit_as_json(result: LocksAudit) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Context:
 
 def unknown_environment(name: str, spec: Spec) -> Problem:
     """The problem of a name on the command line that no file in ``envs/`` has."""
-    from lockgrid.core.schema import nearest
+    from lockgrid.core.table import nearest
 
     known = [environment.name for environment in spec.environments]
     return Problem(file="command line", key=name, what="there is no such environment", hint=nearest(name, known))

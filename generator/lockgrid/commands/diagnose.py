@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lockgrid.adapters.uv import NoSolution, Resolved
+from lockgrid.adapters.uv import Resolved
+from lockgrid.adapters.uvanswer import NoSolution
 from lockgrid.commands.prove import Verdict
 from lockgrid.core.failure import unsolvable
 from lockgrid.core.resolution import Request

@@ -7,7 +7,7 @@ from typing import Any
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.core.gridfile import found_values
 from lockgrid.core.render.explain import findings_of
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.target import python_key

@@ -125,7 +125,7 @@ class _Run:
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
             stack.callback(uv.stop)
             solved = Solver(resolver, self.spec, self.wanted, self.old, self.context.progress).solve()
-            tell_sources(self.context, self.wanted, solved.cells, self.old, learner.facts, upgrade)
+            tell_sources(self.context, self.spec, solved.cells, self.old, learner.facts, upgrade)
             build = self._build(resolver, solved.cells)
             result, texts = self._finish(solved, build, uv.version)
             resolver.remember(_digest_texts(texts))
@@ -184,7 +184,10 @@ class _Run:
         found = [one for one in solved.records if one.environment in wanted and one.cells]
         found += [one for one in kept if one.environment not in wanted and one.cells]
         found = [one for one in found if one.environment in {e.name for e in self.spec.environments}]
-        return [*found, *stale(self.spec.environments, found)]
+        useless = list(stale(self.spec.environments, found, solved.blockers))
+        for sentence in dict.fromkeys(one.finding.what for one in useless):
+            self.context.progress.note(sentence)
+        return [*found, *useless]
 
     def _kept_apart(self) -> tuple[str, ...]:
         shared_untouched = not any(not e.apart for e in self.wanted)

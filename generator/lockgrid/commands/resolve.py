@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from lockgrid.adapters.uv import NoSolution, Resolved, Uv
+from lockgrid.adapters.uv import Resolved, Uv
+from lockgrid.adapters.uvanswer import NoSolution
 from lockgrid.commands.diagnose import Outcome, narrow, sharing
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.prove import Selections, Verdict, choose, prove
@@ -27,7 +28,8 @@ from lockgrid.core.resolution import (
     project_toml,
     resolver_settings,
 )
-from lockgrid.errors import UnsatisfiableError
+from lockgrid.core.sources import found_by_one_only
+from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Domain, Environment
 from lockgrid.model.target import Target
@@ -102,6 +104,12 @@ class Resolver:
         sdists = sorted({name for name, projects in named if any(map(facts.offers_sdist, projects))})
         project = project_toml(request, self.uv.index_tables)
         outcome = self.uv.lock(project, resolver_settings(request, sdists), kept)
+        said = outcome.explanation if isinstance(outcome, NoSolution) else ""
+        if lost := found_by_one_only(said, request.environments, facts):
+            raise ToolError(
+                f"uv found no {', '.join(lost)} on an index where lockgrid found it: that index refused to answer",
+                next_step="check the credentials of uv's indexes, and run again",
+            )
         if isinstance(outcome, NoSolution) and request.absent:
             return replace(outcome, explanation=name_indexes(outcome.explanation, request))
         return outcome

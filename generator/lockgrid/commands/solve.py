@@ -17,10 +17,10 @@ from lockgrid.core.digest import digest_environment, digest_text
 from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render.audit import read_text
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import InputError
 from lockgrid.model.finding import RULES
-from lockgrid.model.grid import Blockers, FoundRecord, Proof, ProvenCell
+from lockgrid.model.grid import Blockers, CellRecord, FoundRecord, Proof, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 from lockgrid.progress import Progress
 
@@ -57,19 +57,37 @@ class Solver:
     def solve(self) -> Solved:
         """The cells that pass all five proofs, the blockers of the others, and what was found in their wheels.
 
-        A cell whose old pins fail the proofs 4 and 5 gets another chance without them.
+        Where a cell comes to fail over its old pins, those that are blamed get another chance without being kept.
         """
         self._note_unknown_upgrades()
         solved = self._judge(self._solve(self.resolver))
-        if solved.failed and self.old.locks and self.resolver.upgrade is not None:
-            self.progress.note("a cell failed over what is inside its wheels; resolving without the old pins")
-            fresh = replace(self.resolver, old={}, old_digest="", upgrade=None, apart=[], started={})
-            again = self._judge(self._solve(fresh))
-            solved = again if again.failed != solved.failed else solved
+        blamed = self._blamed(solved)
+        if blamed and self.old.locks and self.resolver.upgrade is not None:
+            self.progress.note(f"cells fail over what is inside wheels; resolving without the old {', '.join(blamed)}")
+            upgrade = self.resolver.upgrade | set(blamed)
+            digest = " ".join([self.resolver.old_digest, *blamed])
+            freed = replace(self.resolver, old_digest=digest, upgrade=upgrade, apart=[], started={})
+            again = self._judge(self._solve(freed))
+            solved = again if again.failed < solved.failed else solved
         for environment in self.involved():
             if all((environment.name, target) in solved.blockers for target in environment.targets):
                 raise nothing_left(environment, solved.blockers)
         return solved
+
+    def _blamed(self, solved: Solved) -> list[str]:
+        """The packages over which cells failed the proofs 4 and 5, but for what the old grid has as unsupported so."""
+        before = {(c.environment, c.platform, c.python): c.blockers for c in self._old_cells()}
+        new = {
+            cell: solved.blockers[cell]
+            for cell in solved.failed
+            if {b.finding for b in solved.blockers[cell]}
+            != {b.finding for b in before.get((cell[0], cell[1].platform.name, cell[1].python), ())}
+        }
+        packages = (package for found in new.values() for b in found for package in b.package.split(" and "))
+        return sorted({package.partition("==")[0] for package in packages})
+
+    def _old_cells(self) -> tuple[CellRecord, ...]:
+        return self.old.grid.cells if self.old.grid else ()
 
     def _judge(self, solved: Solved) -> Solved:
         """Proofs 4 and 5. The same files were judged by the same rules when they were locked."""
@@ -156,15 +174,14 @@ class Solver:
 
     def _unsupported(self, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that the old grid has as unsupported."""
-        old = self.old.grid.cells if self.old.grid else ()
-        failed = {(c.environment, c.platform, c.python) for c in old if not c.proven}
+        failed = {(c.environment, c.platform, c.python) for c in self._old_cells() if not c.proven}
         return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
 
     def _judged_unsupported(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that these very rules found unsupported for what is inside their wheels."""
         if self.old.grid is None or self.old.grid.rules != RULES:
             return {}
-        old = {(c.environment, c.platform, c.python): c for c in self.old.grid.cells}
+        old = {(c.environment, c.platform, c.python): c for c in self._old_cells()}
         return {
             (e.name, t): cell.blockers
             for e in environments

@@ -56,7 +56,7 @@ def part_by_sources(group: list[Environment], apart: list[str]) -> list[list[Env
 
 def tell_sources(
     context: Context,
-    wanted: Sequence[Environment],
+    spec: Spec,
     cells: Proven,
     old: Locked,
     facts: Facts,
@@ -65,7 +65,7 @@ def tell_sources(
     """Say which sources do nothing, and which files took the place of locked ones that are gone."""
     records = old.grid.sources if old.grid else ()
     gone = [] if upgrade is None else replaced_files(cells, old.locks, records, facts, upgrade)
-    for sentence in [*gone, *stale_sources(wanted, cells)]:
+    for sentence in [*gone, *stale_sources(spec.environments, cells)]:
         context.progress.note(sentence)
 
 

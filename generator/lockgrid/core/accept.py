@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
+from lockgrid.core.schema import nearest
 from lockgrid.model.finding import FILE_KINDS, Finding
 from lockgrid.model.grid import Blocker, Blockers, FoundRecord, Proof, ProvenCell
 from lockgrid.model.spec import Cell, Environment
@@ -38,7 +39,7 @@ def _blocker(finding: Finding, cell: ProvenCell) -> Blocker:
     via = dict(cell.via)
     askers = [asker for package in packages for asker in via.get(package.partition("==")[0], ())]
     evidence = [f"{finding.files[0]} in {finding.wheels[0]}"] if finding.files and len(packages) == 1 else []
-    evidence += [f"needs {finding.needs}"] if finding.needs else []
+    evidence += [f"needs {finding.needs}"] if finding.needs and finding.needs not in finding.what else []
     evidence += [finding.has] if finding.has and not finding.needs else []
     return Blocker(
         proof=Proof.FILES if finding.kind in FILE_KINDS else Proof.BINARIES,
@@ -72,13 +73,22 @@ def record(environment: Environment, found: Found, *, every: bool = False) -> li
     return records
 
 
-def stale(environments: Sequence[Environment], records: Sequence[FoundRecord]) -> Iterator[FoundRecord]:
-    """A finding for each acceptance that accepts nothing; one in a base has to serve one of those that extend it."""
+def stale(
+    environments: Sequence[Environment], records: Sequence[FoundRecord], blockers: Blockers
+) -> Iterator[FoundRecord]:
+    """A finding for each acceptance that accepts nothing; one in a base has to serve one of those that extend it.
+
+    Of ``blockers`` come names that may have been meant.
+    """
     served = {(one.environment, one.finding.name) for one in records if one.accepted}
     used = {(a.file, a.name) for e in environments for a in e.accepts if (e.name, a.name) in served}
     for environment in environments:
+        known = {one.finding.name for one in records if one.environment == environment.name and not one.accepted}
+        known |= {b.finding for (name, _), found in blockers.items() if name == environment.name for b in found} - {""}
         for acceptance in environment.accepts:
             if (acceptance.file, acceptance.name) not in used:
-                what = f"{acceptance.file} accepts {acceptance.name}, which no cell has any more: remove it"
+                hint = nearest(acceptance.name.strip().lower(), known)
+                hint = hint if hint.startswith("did you mean") else "remove it"
+                what = f"{acceptance.file} accepts {acceptance.name}, and no cell has that: {hint}"
                 finding = Finding(name=f"accept:{acceptance.name}", severity="warning", wheels=(), what=what)
                 yield FoundRecord(environment=environment.name, finding=finding, packages=(), cells=())

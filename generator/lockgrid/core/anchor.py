@@ -1,4 +1,4 @@
-"""``[sources]`` in the words of uv, which heeds them for what a project asks for directly and for nothing else."""
+"""``[sources]`` in the words of uv, which heeds them for what a project itself speaks of and for nothing else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # No version is older than this one.
 _NOTHING = "<0.dev0"
+# Every version is at least this one, and no pre-release is named; a constraint without a bound is no constraint to uv.
+_ANYTHING = ">=0"
 
 #: By package, by index: the targets where it comes from there.
 Sourced = dict[str, dict[str, list[Target]]]
@@ -34,20 +36,27 @@ def sources_of(request: Request) -> Sourced:
     }
 
 
-def absences(request: Request, sourced: Sourced) -> list[str]:
-    """Constraints that no version meets: else uv would take from elsewhere what the named index does not have."""
+def source_constraints(request: Request, sourced: Sourced) -> list[str]:
+    """Constraints that make uv heed the sources, whoever asks for the packages.
+
+    A project's constraints count as its own words and add nothing to it: a package that nobody asks for stays out.
+    Where the index has no file of a package, no version is let through: else uv would take it from elsewhere.
+    """
     everything = request.all_targets
+    absent = dict(request.absent)
     lines = []
-    for name, where in request.absent:
-        wanted = {t for found in sourced.get(name, {}).values() for t in found} & set(where)
-        if wanted:
-            marker = targets_marker(wanted, everything)
-            lines.append(f"{name}{_NOTHING}" + (f" ; {marker}" if marker else ""))
+    for name, by_index in sourced.items():
+        wanted = {t for where in by_index.values() for t in where}
+        without = wanted & set(absent.get(name, ()))
+        for bound, targets in ((_ANYTHING, wanted - without), (_NOTHING, without)):
+            if targets:
+                marker = targets_marker(targets, everything)
+                lines.append(f"{name}{bound}" + (f" ; {marker}" if marker else ""))
     return lines
 
 
 def name_indexes(explanation: str, request: Request) -> str:
-    """What uv says of a request without a solution, with the index in place of the constraint of ``absences``."""
+    """What uv says of a request without a solution, with the index in place of the constraint that stands for it."""
     for name, by_index in sources_of(request).items():
         wanted = re.compile(rf"\b{re.escape(name)}{re.escape(_NOTHING)}(, which does not allow any versions)?")
         indexes = " or ".join(by_index)
@@ -55,38 +64,11 @@ def name_indexes(explanation: str, request: Request) -> str:
     return explanation
 
 
-def anchor(request: Request, sourced: Sourced) -> dict[str, list[str]]:
-    """The extra that asks for every package with a source: uv heeds sources of what is asked for directly.
-
-    It conflicts with the environments' extras, so it is resolved beside them and neither adds to them nor bends
-    them; but uv knows by it where the package comes from, whoever asks.
-    """
-    everything = request.all_targets
-    absent = {name: set(where) for name, where in request.absent}
-    lines = []
-    for name, by_index in sourced.items():
-        targets = {t for where in by_index.values() for t in where} - absent.get(name, set())
-        if targets:
-            marker = targets_marker(targets, everything)
-            lines.append(name + (f" ; {marker}" if marker else ""))
-    return {_anchor_name(request): lines} if sourced else {}
-
-
-def _anchor_name(request: Request) -> str:
-    taken = {environment.extra for environment in request.environments}
-    return next(name for number in range(len(taken) + 1) if (name := f"lockgrid-sources-{number}") not in taken)
-
-
 def source_settings(request: Request, sourced: Sourced, indexes: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """The keys of ``[tool.uv]``: which extras exclude each other, the sources, and the tables of their indexes."""
-    extra = _anchor_name(request)
+    """The keys of ``[tool.uv]``: the sources, and the tables of their indexes."""
     sources: dict[str, list[dict[str, str]]] = {}
     for name, by_index in sourced.items():
         for index, targets in by_index.items():
             marker = targets_marker(targets, request.all_targets)
             sources.setdefault(name, []).append({"index": index, **({"marker": marker} if marker else {})})
-    return {
-        "conflicts": [[{"extra": extra}, {"extra": environment.extra}] for environment in request.environments],
-        "sources": sources,
-        "index": list(indexes),
-    }
+    return {"sources": sources, "index": list(indexes)}

@@ -5,25 +5,12 @@ from __future__ import annotations
 from packaging.utils import parse_wheel_filename
 
 from lockgrid.model.contents import Contents, Fault, FaultKind
-from lockgrid.model.finding import FILES_SHOWN, Finding, Severity
+from lockgrid.model.finding import FILES_SHOWN, KINDS, Finding
 
-# Error: installers refuse it, disagree about it, or write what nobody expects. Warning: something could not be judged.
-_SEVERITIES: dict[FaultKind, Severity] = {
-    "binary": "warning",
-    "corrupt": "error",
-    "duplicate": "error",
-    "encrypted": "error",
-    "entry-points": "warning",
-    "member-path": "error",
-    "record": "error",
-    "size": "error",
-    "symlink": "warning",
-    "unlisted": "warning",
-    "unread": "warning",
-}
 _WORDS: dict[FaultKind, str] = {
     "binary": "a file begins like a binary and is none that can be read",
-    "corrupt": "a file cannot be unpacked",
+    "corrupt": "it cannot be unpacked",
+    "dist-info": "it holds more than one .dist-info folder, and installers refuse such a wheel",
     "duplicate": "the archive holds a path more than once, and installers differ in which they take",
     "encrypted": "a file is encrypted",
     "entry-points": "entry_points.txt cannot be read, so its scripts are not judged",
@@ -45,11 +32,12 @@ def judge_archive(contents: Contents) -> list[Finding]:
     return [
         Finding(
             name=f"{kind}:{name}",
-            severity=_SEVERITIES[kind],
+            severity=KINDS[kind],
             wheels=(contents.filename,),
-            what=f"{_WORDS[kind]}: {faults[0].what}",
-            files=tuple(fault.path for fault in faults[:FILES_SHOWN] if fault.path),
-            count=sum(1 for fault in faults if fault.path),
+            what=f"{_WORDS[kind]}: {faults[0].what}" if faults[0].what else _WORDS[kind],
+            files=tuple(paths[:FILES_SHOWN]),
+            count=len(paths),
         )
         for kind, faults in kinds.items()
+        for paths in (list(dict.fromkeys(fault.path for fault in faults if fault.path)),)
     ]

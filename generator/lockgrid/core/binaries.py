@@ -9,7 +9,7 @@ from packaging.utils import parse_wheel_filename
 from lockgrid.core.floor import Floor, floors_of
 from lockgrid.core.manylinux import is_offered, symbol_limits
 from lockgrid.model.contents import Binary, Contents, Need, Version, version_text
-from lockgrid.model.finding import FILES_SHOWN, Finding, Severity
+from lockgrid.model.finding import FILES_SHOWN, KINDS, Finding
 
 # Launchers that installers copy; no wheel for all platforms loads them.
 _LAUNCHER = ".exe"
@@ -33,23 +33,24 @@ def judge_binaries(
         linked = [binary for binary in linked if not binary.path.lower().endswith(_LAUNCHER)]
         if linked:
             what = "its tag says any platform, and it holds binaries of one"
-            found.append(judge.finding("any", "warning", what, [binary.path for binary in linked]))
+            found.append(judge.finding("any", what, [binary.path for binary in linked]))
     elif known:
         found += judge.machines(linked, known)
     for floor in known:
         native = [b for b in linked if b.format == floor.format and floor.code in {c.machine for c in b.codes}]
         if floor.kind == "linux":
-            names = library_names(contents) | set(provided)
-            found += [*judge.symbols(native, floor, names), *judge.libraries(native, floor, names)]
+            own = library_names(contents)
+            found += [*judge.symbols(native, floor, own), *judge.libraries(native, floor, own | set(provided))]
         elif floor.kind == "macos":
             found += judge.macos(native, floor)
     return list(dict.fromkeys(found))
 
 
 def library_names(contents: Contents) -> frozenset[str]:
-    """The names under which a dynamic linker may find the wheel's own libraries."""
-    paths = [member.path for member in contents.members if ".so" in member.path]
-    return frozenset(path.rpartition("/")[2] for path in (*paths, *(binary.path for binary in contents.binaries)))
+    """The names under which a dynamic linker may find the wheel's own libraries; those that cannot be read as well."""
+    paths = [binary.path for binary in contents.binaries if binary.format == "ELF"]
+    paths += [fault.path for fault in contents.faults if fault.kind in ("binary", "unread")]
+    return frozenset(path.rpartition("/")[2] for path in paths)
 
 
 class _Judge:
@@ -59,13 +60,11 @@ class _Judge:
         self._filename = contents.filename
         self._name = parse_wheel_filename(contents.filename)[0]
 
-    def finding(
-        self, kind: str, severity: Severity, what: str, files: Sequence[str], *, needs: str = "", has: str = ""
-    ) -> Finding:
+    def finding(self, kind: str, what: str, files: Sequence[str], *, needs: str = "", has: str = "") -> Finding:
         head, _, tail = kind.partition(":")
         return Finding(
             name=":".join(filter(None, (head, self._name, tail))),
-            severity=severity,
+            severity=KINDS[head],
             wheels=(self._filename,),
             what=what,
             files=tuple(files[:FILES_SHOWN]),
@@ -89,12 +88,12 @@ class _Judge:
         if foreign:
             what = f"{floors[0].label} does not run some of its binaries"
             has = f"{foreign[0].format} for {' and '.join(code.machine for code in foreign[0].codes)}"
-            severity: Severity = "warning" if native else "error"
-            yield self.finding("machine", severity, what, [b.path for b in foreign], needs=wanted, has=has)
+            kind = "foreign" if native else "machine"
+            yield self.finding(kind, what, [b.path for b in foreign], needs=wanted, has=has)
         if partial:
             what = f"{floors[0].label} promises architectures that some of its binaries lack"
             has = f"Mach-O for {' and '.join(code.machine for code in partial[0].codes)}"
-            yield self.finding("architecture", "error", what, [b.path for b in partial], needs=wanted, has=has)
+            yield self.finding("architecture", what, [b.path for b in partial], needs=wanted, has=has)
 
     def symbols(self, native: Sequence[Binary], floor: Floor, names: Collection[str]) -> Iterator[Finding]:
         """Versions of symbols that the floor's libraries need not have."""
@@ -115,7 +114,7 @@ class _Judge:
         private = [b.path for b in native if any(need.version == "GLIBC_PRIVATE" for need in b.needs)]
         if private:
             what = "it needs symbols that glibc keeps to itself and may change at any time"
-            yield self.finding("glibc-private", "warning", what, private, needs="GLIBC_PRIVATE")
+            yield self.finding("glibc-private", what, private, needs="GLIBC_PRIVATE")
 
     def _over(self, prefix: str, limit: Version, floor: Floor, over: Sequence[tuple[Version, str, Need]]) -> Finding:
         number, _, need = over[0]
@@ -124,7 +123,7 @@ class _Judge:
         symbol = f" for {need.symbol}" if need.symbol else ""
         files = list(dict.fromkeys(path for _, path, _ in over))
         return self.finding(
-            prefix.lower(), "error", what, files,
+            prefix.lower(), what, files,
             needs=f"{need.version} of {need.library}{symbol}", has=f"{word}{version_text(limit)}",
         )  # fmt: skip
 
@@ -138,7 +137,7 @@ class _Judge:
                     users.setdefault(library, []).append(binary.path)
         for library, files in sorted(users.items()):
             what = f"it needs {library}, which is in none of these wheels and not on every system of its platform"
-            yield self.finding(f"library:{library}", "warning", what, files, needs=library)
+            yield self.finding(f"library:{library}", what, files, needs=library)
 
     def macos(self, native: Iterable[Binary], floor: Floor) -> Iterator[Finding]:
         """Mach-O files for a newer macOS."""
@@ -151,7 +150,7 @@ class _Judge:
             over.sort(key=lambda b: minimum(b) != worst)
             what = f"it needs macOS {version_text(worst)}, and {floor.label} promises {version_text(floor.version)}"
             needs, has = f"macOS {version_text(worst)}", f"macOS {version_text(floor.version)}"
-            yield self.finding("macos", "error", what, [b.path for b in over], needs=needs, has=has)
+            yield self.finding("macos", what, [b.path for b in over], needs=needs, has=has)
 
 
 def _worst_first(item: tuple[Version, str, Need]) -> tuple[tuple[int, ...], str]:

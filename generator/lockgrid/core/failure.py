@@ -12,6 +12,10 @@ from lockgrid.model.target import Target, python_key
 
 NEXT = "change the requirements that contradict each other in envs/"
 _FILES = "require versions that have files for these targets, or list other pythons or platforms"
+_FINDINGS = (
+    "accept a finding by its name under [accept], with a reason; or require or override another version; "
+    "or raise the floor in envs/targets.toml"
+)
 _LINES = 28
 _COLUMNS = 110
 
@@ -25,9 +29,13 @@ def unsolvable(explanation: str, sdists: Sequence[str]) -> Blocker:
 
 
 def indent(text: str) -> str:
-    """The text wrapped and indented, cut so that an error fits on a screen."""
-    lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, _COLUMNS)]
-    cut = [*lines[: _LINES - 1], "..."] if len(lines) > _LINES else lines
+    """The text wrapped and indented, its lines cut so that an error fits on a screen: each begins, and some end."""
+    blocks = [textwrap.wrap(line, _COLUMNS) for line in text.splitlines()]
+    if sum(map(len, blocks)) > _LINES:
+        most = max(2, _LINES // len(blocks))
+        blocks = [[*block[: most - 1], f"{block[most - 1]} ..."] if len(block) > most else block for block in blocks]
+    lines = [line for block in blocks for line in block]
+    cut = [*lines[: _LINES - 1], f"... ({len(lines) - _LINES + 1} more lines)"] if len(lines) > _LINES else lines
     return "\n".join(f"    {line}" for line in cut)
 
 
@@ -46,6 +54,8 @@ def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Bloc
         next_step = f"what is missing: {sdists[0]}"
     elif any(blocker.proof is Proof.RESOLUTION for blocker in found):
         next_step = NEXT
+    elif any(blocker.finding for blocker in found):
+        next_step = _FINDINGS
     return UnsatisfiableError(
         f"{environment.file}: no cell of {environment.name} can be installed:\n{indent(chr(10).join(lines))}",
         next_step=next_step,

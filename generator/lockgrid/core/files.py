@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from packaging.utils import parse_wheel_filename
 
 from lockgrid.model.contents import Contents, Member
-from lockgrid.model.finding import FILES_SHOWN, Finding, Severity
+from lockgrid.model.finding import FILES_SHOWN, KINDS, Finding
 
 #: Top-level names that say nothing about whose they are: found in wheels that packed more than was meant.
-GENERIC_MODULES = frozenset(
+GENERIC_NAMES = frozenset(
     {
         "benchmark", "benchmarks", "bin", "build", "checker", "ci", "common", "config", "conftest", "core", "data",
         "demo", "demos", "dist", "doc", "docs", "example", "examples", "generator", "helpers", "include", "lib",
@@ -20,7 +21,10 @@ GENERIC_MODULES = frozenset(
     }
 )  # fmt: skip
 _SITE = "site-packages/"
+_BIN = "bin/"
 _IMPORTABLE = (".py", ".so", ".pyd")
+# What is run though it is no module: the lines of a .pth that begin with "import".
+_CODE = (*_IMPORTABLE, ".pth", ".pyc")
 
 #: Whether two wheels, by their file names, can be installed into one venv.
 MayMeet = Callable[[str, str], bool]
@@ -40,13 +44,14 @@ class _Installed:
         if self.content or other.content:
             return self.content != other.content
         mine, theirs = self.member, other.member
-        if mine.sha256 and theirs.sha256:
-            return mine.sha256 != theirs.sha256
-        return (mine.crc, mine.size) != (theirs.crc, theirs.size)
+        if (mine.crc, mine.size) != (theirs.crc, theirs.size):  # what the archive holds, whatever RECORD says of it
+            return True
+        return bool(mine.sha256 and theirs.sha256) and mine.sha256 != theirs.sha256
 
 
 def install_path(path: str, name: str) -> str:
     """Where a member goes, relative to the venv; ``name`` is the package's. Schemes of the wheel specification."""
+    path = posixpath.normpath(path)
     head, _, rest = path.partition("/")
     scheme, _, below = rest.partition("/")
     if not head.endswith(".data") or not below:
@@ -69,6 +74,7 @@ class FileJudge:
         self._names = {key: contents.filename for key, contents in wheels.items()}
         self._packages = {key: parse_wheel_filename(filename)[0] for key, filename in self._names.items()}
         self._modules = {key: _modules(installed) for key, installed in files.items()}
+        self._folders = {key: _folders(installed) for key, installed in files.items()}
         self._clashes = list(self._find_clashes(files))
 
     def findings(
@@ -76,17 +82,15 @@ class FileJudge:
     ) -> list[Finding]:
         """The findings on these of the wheels. ``stdlib``: the modules of the standard library."""
         chosen = set(keys)
-        groups: dict[str, _Group] = {}
+        groups: dict[tuple[bool, str], _Group] = {}
         for path, one, other in self._clashes:
             if one.key in chosen and other.key in chosen and may_meet(one.wheel, other.wheel):
-                groups.setdefault(_clash_name(path), []).append((path, one, other))
+                groups.setdefault((path.startswith(_BIN), _clash_name(path)), []).append((path, one, other))
         modules = {self._names[key]: self._modules[key] for key in keys}
-        shared = list(_shared(modules, may_meet))
-        told = {finding.name for finding in shared}
         return [
-            *(_clash(name, group) for name, group in groups.items()),
-            *shared,
-            *(finding for finding in _alone(modules, stdlib) if finding.name not in told),
+            *(_clash(name, group) for (_, name), group in groups.items()),
+            *_shared(modules, may_meet),
+            *_alone(modules, {self._names[key]: self._folders[key] for key in keys}, stdlib),
         ]
 
     def _find_clashes(self, files: Mapping[str, Mapping[str, _Installed]]) -> Iterator[_Pair]:
@@ -95,7 +99,8 @@ class FileJudge:
         for installed in files.values():
             for path, one in installed.items():
                 owners.setdefault(path, []).append(one)
-        for path, several in owners.items():
+        for path, several in sorted(owners.items()):
+            several.sort(key=lambda one: (one.wheel, one.key))
             if len({self._packages[one.key] for one in several}) > 1:
                 for at, one in enumerate(several):
                     for other in several[at + 1 :]:
@@ -104,17 +109,16 @@ class FileJudge:
 
 
 def _installed(key: str, contents: Contents) -> Iterator[tuple[str, _Installed]]:
-    """Install path and file; .dist-info is the wheel's own by its name."""
+    """Install path and file."""
     name = parse_wheel_filename(contents.filename)[0]
     for member in contents.members:
-        if not member.path.partition("/")[0].endswith(".dist-info"):
-            path = install_path(member.path, name)
-            # On Windows an entry point becomes an .exe, and beside a file without it is what a shell finds.
-            place = path.removesuffix(".exe") if path.startswith("bin/") else path
-            yield place, _Installed(key=key, wheel=contents.filename, member=member)
+        path = install_path(member.path, name)
+        # On Windows an entry point becomes an .exe, and beside a file without it is what a shell finds.
+        place = path.removesuffix(".exe") if path.startswith(_BIN) else path
+        yield place, _Installed(key=key, wheel=contents.filename, member=member)
     for script, target in contents.scripts:
         member = Member(path="entry_points.txt", sha256="", crc=0, size=0)
-        yield f"bin/{script}", _Installed(key=key, wheel=contents.filename, member=member, content=target)
+        yield f"{_BIN}{script}", _Installed(key=key, wheel=contents.filename, member=member, content=target)
 
 
 _Pair = tuple[str, _Installed, _Installed]
@@ -122,31 +126,29 @@ _Group = list[_Pair]
 
 
 def _clash_name(path: str) -> str:
-    head, _, rest = path.partition("/")
-    if head == "bin":
-        return rest
+    if path.startswith(_BIN):
+        return path.removeprefix(_BIN)
     if path.startswith(_SITE):
-        head, slash, _ = rest.partition("/")
+        head, slash, _ = path.removeprefix(_SITE).partition("/")
         return head + slash
     return path
 
 
 def _clash(name: str, group: _Group) -> Finding:
-    paths = sorted({path for path, _, _ in group})
-    wheels = sorted({one.wheel for _, *pair in group for one in pair})
-    code = any(path.startswith(_SITE) and path.endswith(_IMPORTABLE) for path in paths)
-    script = all(path.startswith("bin/") for path in paths)
-    severity: Severity = "error" if code else "warning"
-    _, one, other = group[0]
-    kind = "command" if script else "file"
+    """The finding on clashes under one name, in order of their paths."""
+    paths = list(dict.fromkeys(path for path, _, _ in group))
+    files = {one.key: one for path, *pair in group for one in pair if path == paths[0]}
+    code = any(path.startswith(_SITE) and path.endswith(_CODE) for path in paths)
+    kind = "code-clash" if code else "file-clash"
+    word = "command" if paths[0].startswith(_BIN) else "file"
     return Finding(
-        name=f"file-clash:{name}",
-        severity=severity,
-        wheels=tuple(wheels),
-        what=f"each installs the {kind} {paths[0]} with its own content, and whichever comes last wins",
+        name=f"{kind}:{name}",
+        severity=KINDS[kind],
+        wheels=tuple(sorted({one.wheel for _, *pair in group for one in pair})),
+        what=f"each installs the {word} {paths[0]} with its own content, and whichever comes last wins",
         files=tuple(paths[:FILES_SHOWN]),
         count=len(paths),
-        has=f"{_label(one)}; {_label(other)}",
+        has="; ".join(_label(one) for one in sorted(files.values(), key=lambda one: (one.wheel, one.key))),
     )
 
 
@@ -174,6 +176,12 @@ def _modules(installed: dict[str, _Installed]) -> dict[str, str]:
     return found
 
 
+def _folders(installed: dict[str, _Installed]) -> set[str]:
+    """Top-level folders, with or without modules in them."""
+    paths = (path.removeprefix(_SITE) for path in installed if path.startswith(_SITE))
+    return {path.partition("/")[0] for path in paths if "/" in path}
+
+
 def _shared(modules: dict[str, dict[str, str]], may_meet: MayMeet) -> Iterator[Finding]:
     """A module of one wheel under another's top-level name, unless the two are shares of a namespace.
 
@@ -184,16 +192,17 @@ def _shared(modules: dict[str, dict[str, str]], may_meet: MayMeet) -> Iterator[F
         for name in names:
             owners.setdefault(name, []).append(filename)
     for name, several in sorted(owners.items()):
-        for owner in several:
+        for owner in sorted(several):
             mine = modules[owner][name]
             guests = [f for f in several if mine and may_meet(f, owner) and modules[f][name] != mine]
             if not guests:
                 continue
             rival = any(modules[guest][name] for guest in guests)
             package = parse_wheel_filename(owner)[0]
+            kind = "shadow" if rival else "guest"
             yield Finding(
-                name=f"shadow:{name}",
-                severity="error" if rival else "warning",
+                name=f"{kind}:{name}",
+                severity=KINDS[kind],
                 wheels=tuple(sorted({owner, *guests})),
                 what=f"{name} is a module of {package}, and another wheel "
                 + ("installs its own of this name" if rival else "installs modules into it"),
@@ -202,14 +211,17 @@ def _shared(modules: dict[str, dict[str, str]], may_meet: MayMeet) -> Iterator[F
             break
 
 
-def _alone(modules: dict[str, dict[str, str]], stdlib: Collection[str]) -> Iterator[Finding]:
+def _alone(
+    modules: Mapping[str, Mapping[str, str]], folders: Mapping[str, Collection[str]], stdlib: Collection[str]
+) -> Iterator[Finding]:
     """Top-level names of the standard library, and those that could be anybody's."""
-    for name in sorted({name for owned in modules.values() for name in owned}):
-        wheels = tuple(sorted(filename for filename, owned in modules.items() if name in owned))
-        if name in stdlib:
-            what = f"it installs {name}, a module of the standard library, which is found first"
-        elif name.lower() in GENERIC_MODULES and any(parse_wheel_filename(w)[0] != name.lower() for w in wheels):
-            what = f"it installs a top-level {name}, a name that any project may use for its own"
+    installed = {filename: {*modules[filename], *folders[filename]} for filename in modules}
+    for name in sorted({name for names in installed.values() for name in names}):
+        wheels = tuple(sorted(filename for filename, names in installed.items() if name in names))
+        if name in stdlib and any(name in names for names in modules.values()):
+            kind, what = "stdlib", f"it installs {name}, a module of the standard library, which is found first"
+        elif name.lower() in GENERIC_NAMES and any(parse_wheel_filename(w)[0] != name.lower() for w in wheels):
+            kind, what = "generic", f"it installs a top-level {name}, a name that any project may use for its own"
         else:
             continue  # a project may well call its module what it is called itself
-        yield Finding(name=f"shadow:{name}", severity="warning", wheels=wheels, what=what)
+        yield Finding(name=f"{kind}:{name}", severity=KINDS[kind], wheels=wheels, what=what)

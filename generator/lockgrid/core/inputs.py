@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.candidates import Facts, at_index, matching_versions
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.core.targets import marker_applies
 from lockgrid.errors import Problem
 from lockgrid.model.grid import Pin

@@ -17,7 +17,7 @@ from lockgrid.core.binaries import judge_binaries, library_names
 from lockgrid.core.files import FileJudge
 from lockgrid.core.floor import floors_of, may_meet, target_floor
 from lockgrid.model.contents import Contents
-from lockgrid.model.finding import RULES, Finding
+from lockgrid.model.finding import KINDS, RULES, Finding
 from lockgrid.model.grid import Pin
 from lockgrid.model.target import Target
 
@@ -70,12 +70,12 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _unbuilt(pin: Pin) -> Finding:
     what = "it is built from a sdist when it is installed, so what it will hold is not judged"
-    return Finding(name=f"unread:{pin.name}", severity="warning", wheels=(pin.file.filename,), what=what)
+    return Finding(name=f"unread:{pin.name}", severity=KINDS["unread"], wheels=(pin.file.filename,), what=what)
 
 
 def judgement_key(target: Target, pins: Iterable[Pin]) -> str:
     """What identifies the findings on a cell, as a digest: its files, its floor, its Python and the rules."""
-    files = sorted(pin.file.sha256 for pin in pins)
+    files = sorted([pin.file.sha256, pin.file.filename] for pin in pins)
     value = [RULES, stdlibs_version, target.platform.label, target.python, files]
     return sha256(json.dumps(value).encode()).hexdigest()
 

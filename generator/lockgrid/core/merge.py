@@ -9,7 +9,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from lockgrid.core.schema import EnvironmentFile, nearest
+from lockgrid.core.schema import EnvironmentFile
+from lockgrid.core.table import nearest
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import Problem
 from lockgrid.model.finding import KINDS
@@ -239,6 +240,7 @@ class Merger:
             accepts=tuple(accepts[key] for key in sorted(accepts)),
             smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
             sources=tuple(sources[key] for key in sorted(sources) if key[1] in where),
+            idle=tuple(sources[key] for key in sorted(sources) if key[1] not in where and "@" in sources[key].key),
         )
 
     def _sources(self, file: str, sources: Mapping[str, str]) -> dict[tuple[NormalizedName, str], Source]:

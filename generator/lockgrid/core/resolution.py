@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import tomlkit
 from packaging.utils import canonicalize_name
 
-from lockgrid.core.anchor import absences, anchor, source_settings, sources_of
+from lockgrid.core.anchor import source_constraints, source_settings, sources_of
 from lockgrid.core.targets import platform_markers, targets_marker
 from lockgrid.model.spec import Domain, Environment, Override
 from lockgrid.model.target import Target, python_key
@@ -130,8 +130,7 @@ def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ())
         marker = targets_marker(exclusion.targets, everything)
         constraints.append(f"{exclusion.name}!={exclusion.version}" + (f" ; {marker}" if marker else ""))
     sourced = sources_of(request)
-    extras |= anchor(request, sourced)
-    constraints += absences(request, sourced)
+    constraints += source_constraints(request, sourced)
     document = {
         "project": {
             "name": PROJECT,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from packaging.version import Version
 
 from lockgrid.core.candidates import Facts
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import OldLocks, ProvenCell, SourceRecord
 from lockgrid.model.spec import Cell, Environment, Source
+
+_NOT_FOUND = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*) was not found in the package registry")
 
 
 def source_problems(
@@ -33,12 +36,31 @@ def source_problems(
     return problems
 
 
+def found_by_one_only(explanation: str, environments: Iterable[Environment], facts: Facts) -> list[str]:
+    """The packages of which uv says that no index has them, though every page that may serve them was read, sorted.
+
+    To uv an index that refuses to answer (401, 403) has nothing, and of one that ``[sources]`` names it does not
+    tell the difference.
+    """
+    environments = list(environments)
+    names = []
+    for name in sorted(set(_NOT_FOUND.findall(explanation))):
+        projects = {project for environment in environments for project in environment.projects(name)}
+        if projects and all(project in facts.pages and not facts.pages[project].missing for project in projects):
+            names.append(name)
+    return names
+
+
 def stale_sources(environments: Iterable[Environment], cells: Mapping[Cell, ProvenCell]) -> list[str]:
-    """A sentence for each source that no proven cell needs, unless an unsupported one might; sorted."""
+    """A sentence for each source that no proven cell needs, unless one that is not among ``cells`` might; sorted.
+
+    All environments count: a base may serve several.
+    """
     used: set[tuple[str, str]] = set()
     names: dict[tuple[str, str], str] = {}
     pinned: set[str] = set()
     for environment in environments:
+        names |= {(source.file, source.key): source.name for source in environment.idle}
         for target in environment.targets:
             cell = cells.get((environment.name, target))
             pinned |= {pin.name for pin in cell.pins} if cell else set()
@@ -51,8 +73,9 @@ def stale_sources(environments: Iterable[Environment], cells: Mapping[Cell, Prov
     for (file, key), name in sorted(names.items()):
         if (file, key) not in used:
             hint = nearest(name, pinned)
-            tail = f"; {hint}" if hint.startswith("did you mean") else ""
-            said.append(f"{file}: {key}: no cell pins {name}, so its source does nothing{tail}")
+            tail = f"; {hint}" if hint.startswith("did you mean") and name not in pinned else ""
+            where = f" on {key.partition('@')[2]}" if "@" in key else ""
+            said.append(f"{file}: {key}: no cell pins {name}{where}, so its source does nothing{tail}")
     return said
 
 
@@ -108,13 +131,13 @@ def replaced_files(
     facts: Facts,
     upgrade: Collection[str],
 ) -> list[str]:
-    """A sentence for each pin that keeps its version though the index has none of its locked files any more.
+    """A sentence for each file that took the place of locked ones of its version, of which the index has none any more.
 
     A lockfile does not hold the names of files, so whether one was replaced or taken away is not known. ``records``
     are of the old lock: only what still comes from the same index is looked at.
     """
     was = {(r.environment, r.package, platform): r.index for r in records for platform in r.platforms}
-    said: dict[str, None] = {}
+    said: dict[tuple[str, str, str], dict[str, None]] = {}
     for (environment, target), cell in cells.items():
         lockfile = old.get((environment, target.platform.name))
         for pin in cell.pins if lockfile else ():
@@ -125,12 +148,13 @@ def replaced_files(
                     continue
                 offered = {file.sha256 for file in facts.release(pin.project, Version(pin.version))}
                 if not offered & set(locked.hashes):
-                    where = f"locks/{environment}/{target.platform.name}.txt"
-                    said[
-                        f"{pin.name}=={pin.version}: the index no longer has a file that {where} pins, and"
-                        f" {pin.file.filename} takes its place: make sure that nobody changed it"
-                    ] = None
-    return list(said)
+                    key = pin.name, pin.version, pin.file.filename
+                    said.setdefault(key, {})[f"locks/{environment}/{target.platform.name}.txt"] = None
+    return [
+        f"{name}=={version}: the index no longer has a file pinned in {', '.join(where)}, and"
+        f" {filename} takes its place: make sure that nobody changed it"
+        for (name, version, filename), where in said.items()
+    ]
 
 
 def source_lines(records: Sequence[SourceRecord]) -> list[str]:

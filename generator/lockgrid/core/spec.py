@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.merge import EXTRA, INDEX, TARGETS, Merger
-from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, nearest, parse_environment, parse_targets
+from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, parse_environment, parse_targets
+from lockgrid.core.table import nearest
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.spec import Spec
 from lockgrid.model.target import PLATFORM_KINDS, Platform, python_key
@@ -160,6 +161,8 @@ def _index_problems(indexes: Mapping[str, IndexEntry]) -> list[Problem]:
             what, hint = "says nothing", "give a url, or say dateless = true of an index that uv's configuration names"
         elif not host or any(character.isspace() for character in url):
             what, hint = "is no URL of an index", "write https://index.example/simple"
+        elif parts.query or parts.fragment:
+            what, hint = "the URL of an index has no query and no fragment", "leave out what follows ? or #"
         elif "@" in parts.netloc:
             key = re.sub(r"[^A-Z0-9]", "_", name.upper())
             what, hint = "the URL holds credentials", f"set UV_INDEX_{key}_USERNAME and UV_INDEX_{key}_PASSWORD"

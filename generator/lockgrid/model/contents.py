@@ -13,6 +13,7 @@ Version = tuple[int, ...]
 FaultKind = Literal[
     "binary",
     "corrupt",
+    "dist-info",
     "duplicate",
     "encrypted",
     "entry-points",

@@ -65,7 +65,8 @@ class Blocker:
     def text(self) -> str:
         """One sentence, the form that ``because`` joins."""
         asked = f" (required by {', '.join(self.required_by)})" if self.required_by else ""
-        return f"{self.package}{asked}{':' if self.finding else ''} {self.exists or self.missing}"
+        named = f": {self.finding}:" if self.finding else ""
+        return f"{self.package}{asked}{named} {self.exists or self.missing}"
 
 
 #: Why cells are unsupported, every reason.

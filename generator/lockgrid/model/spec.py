@@ -77,7 +77,10 @@ class Smoke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """One dependency set with its bases merged in. ``name`` is the file's stem, ``extra`` the same normalised."""
+    """One dependency set with its bases merged in. ``name`` is the file's stem, ``extra`` the same normalised.
+
+    ``sources`` are of platforms that it has, ``idle`` those that name another one.
+    """
 
     name: str
     extra: NormalizedName
@@ -92,6 +95,7 @@ class Environment:
     accepts: tuple[Acceptance, ...] = ()
     smoke: Smoke = field(default_factory=Smoke)
     sources: tuple[Source, ...] = ()
+    idle: tuple[Source, ...] = ()
 
     def override(self, name: str) -> Override | None:
         """The override of the package ``name`` (normalised), if there is one."""

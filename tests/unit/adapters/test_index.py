@@ -123,6 +123,18 @@ def test_the_page_of_another_list_of_indexes_is_another_page(world: World) -> No
     assert len(world.asked) == 3
 
 
+def test_no_credentials_of_a_plain_index_are_written_to_the_cache(world: World, tmp_path: Path) -> None:
+    url = FIRST.replace("://", "://me:s3cret@")
+    world.answers[f"{url}/a/"] = Answer(status=404, url=f"{FIRST}/a/")
+    for _ in range(2):
+        with world.index(url) as index:
+            assert index.pages(["a"])["a"].missing
+    assert len(world.asked) == 1
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert FIRST.encode() in kept
+    assert b"s3cret" not in kept
+
+
 def test_an_index_that_fails_is_not_one_that_has_no_such_project(world: World) -> None:
     world.answers[f"{FIRST}/a/"] = Answer(status=403, url=f"{FIRST}/a/")
     world.page(SECOND, "a", "a-1.0.tar.gz")

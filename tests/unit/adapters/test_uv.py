@@ -16,7 +16,8 @@ import pytest
 
 from lockgrid.adapters import uv as module
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.uv import NoSolution, Resolved, Uv, explain_failure, find_uv
+from lockgrid.adapters.uv import Resolved, Uv, find_uv
+from lockgrid.adapters.uvanswer import NoSolution, explain_failure
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
@@ -169,11 +170,68 @@ def test_a_lock_is_told_the_project_the_settings_and_the_indexes(fake: Fake) -> 
 
 
 @posix
+def test_no_file_for_uv_holds_credentials(fake: Fake) -> None:
+    """One in a URL goes by a name of its own, so that nothing else that is called alike gets the credentials."""
+    plain = [
+        IndexSource(url="https://a.example", name="corp", username="him", password="s3cret1"),
+        IndexSource(url="https://me:s3cret%2F2@b.example", table={"url": "https://me:s3cret%2F2@b.example"}),
+        IndexSource(url="https://token@c.example", name="corp", default=True),
+    ]
+    cpu = IndexSource(url="https://cpu.example", name="cpu", explicit=True, username="you", password="s3cret3")
+    config = UvConfig(indexes=tuple(plain), network={}, named={"cpu": cpu})
+    with fake.uv(lock='env | grep ^UV_INDEX_ >> "$0.env"', config=config) as uv:
+        outcome = uv.lock("", {})
+        assert isinstance(outcome, Resolved)
+        text = (outcome.folder / "settings.toml").read_text()
+        tables = uv.index_tables
+    assert "s3cret" not in text + str(tables)
+    assert "token" not in text
+    indexes = tomllib.loads(text)["index"]
+    assert [(i.get("name"), i["url"]) for i in indexes] == [
+        ("corp", "https://a.example"),
+        ("lockgrid-1", "https://b.example"),
+        ("lockgrid-2", "https://c.example"),
+    ]
+    assert sorted((fake.folder / "uv.env").read_text().split()) == [
+        "UV_INDEX_CORP_PASSWORD=s3cret1",
+        "UV_INDEX_CORP_USERNAME=him",
+        "UV_INDEX_CPU_PASSWORD=s3cret3",
+        "UV_INDEX_CPU_USERNAME=you",
+        "UV_INDEX_LOCKGRID_1_PASSWORD=s3cret/2",
+        "UV_INDEX_LOCKGRID_1_USERNAME=me",
+        "UV_INDEX_LOCKGRID_2_USERNAME=token",
+    ]
+
+
+@posix
 def test_no_solution_is_an_outcome_and_any_other_failure_an_error(fake: Fake) -> None:
     with fake.uv(lock="echo 'error: No solution found: Because a' >&2; exit 1") as uv:
         assert isinstance(uv.lock("", {}), NoSolution)
     with fake.uv(lock="echo 'error: no network' >&2; exit 2") as uv, pytest.raises(ToolError, match="no network"):
         uv.lock("", {})
+
+
+@posix
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "An index URL (https://me:*@index.example/s) was not queried due to a lack of valid authentication credentials",
+        "An index (https://me@index.example/s) returned a 403 Forbidden error. Check that the index URL",
+    ],
+)
+def test_an_index_that_refuses_is_not_one_that_has_nothing(fake: Fake, hint: str) -> None:
+    said = f"echo 'error: No solution found: Because a was not found' >&2; echo 'hint: {hint}' >&2; exit 1"
+    with fake.uv(lock=said) as uv, pytest.raises(ToolError, match="refuses to answer") as caught:
+        uv.lock("", {})
+    assert "(https://index.example/s)" in str(caught.value)
+
+
+@posix
+def test_no_user_of_a_url_is_repeated_from_uv(fake: Fake) -> None:
+    said = "echo 'error: Failed to fetch: `https://me:****@index.example/simple/a/`' >&2; exit 2"
+    with fake.uv(lock=said) as uv, pytest.raises(ToolError, match="Failed to fetch") as caught:
+        uv.lock("", {})
+    assert "`https://index.example/simple/a/`" in str(caught.value)
 
 
 @posix

@@ -400,3 +400,35 @@ def test_what_makes_an_index_useless_for_a_source(machine: Machine) -> None:
         "a": "has the URL of 'b': give both one name",
         "b": "has the URL of 'a': give both one name",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            'url = "https://cpu.example"\nformat = "flat"',
+            "is of the format 'flat', and lockgrid reads simple indexes only",
+        ),
+        ('url = "https://cpu.example"\nformat = "simple"', ""),
+        ('url = "./wheels"', "has no http or https URL, and lockgrid reads no other"),
+        ('url = "file:///wheels"', "has no http or https URL, and lockgrid reads no other"),
+    ],
+)
+def test_an_index_that_lockgrid_cannot_read_is_told_before_it_is_asked(machine: Machine, text: str, fault: str) -> None:
+    machine.write("uv.toml", f'[[index]]\nname = "cpu"\n{text}\n')
+    assert index_faults(names(machine, "cpu", UV_DEFAULT_INDEX=URL)) == {"cpu": fault}
+
+
+@pytest.mark.parametrize("sources", [("a-b", "a_b"), ("a-b",)])
+@pytest.mark.parametrize(
+    ("login", "other", "good"),
+    [("me:x@", "me:y@", False), ("me:x@", "", False), ("", "you:y@", False), ("me:x@", "me:x@", True), ("", "", True)],
+)
+def test_two_indexes_to_which_uv_would_give_the_credentials_of_one(
+    machine: Machine, sources: tuple[str, ...], login: str, other: str, good: bool
+) -> None:
+    """uv spells both names alike in the variables by which it is told: the one would get what is the other's."""
+    words = f"a-b=https://{login}a.example a_b=https://{other}b.example"
+    found = index_faults(names(machine, *sources, UV_INDEX=words, UV_DEFAULT_INDEX=URL))
+    said = "shares UV_INDEX_A_B_USERNAME with 'a_b', and their credentials differ: rename one"
+    assert found["a-b"] == ("" if good else said)

@@ -9,8 +9,8 @@ import pytest
 
 from lockgrid.core.accept import failures, record, stale
 from lockgrid.model.finding import Finding
-from lockgrid.model.grid import FoundRecord, Proof
-from lockgrid.model.spec import Environment
+from lockgrid.model.grid import Blocker, FoundRecord, Proof
+from lockgrid.model.spec import Acceptance, Environment
 from unit.builders import LINUX, MAC, cell, named, parse, pin, target
 
 A = "a-1-py3-none-manylinux2014_x86_64.whl"
@@ -44,18 +44,19 @@ def test_an_error_makes_its_cell_unsupported_and_the_reason_names_the_file_and_w
     ((where, (blocker,)),) = failures([app()], CELLS, {CELL: [GLIBC, found("any:a")]}).items()
     assert (where, blocker.proof, blocker.finding) == (CELL, Proof.BINARIES, "glibc:a")
     assert blocker.text == (
-        "a==1 (required by c==1, d==1): it needs glibc 2.38, and linux-x86_64 (glibc 2.28) promises glibc 2.28 "
+        "a==1 (required by c==1, d==1): glibc:a: "
+        "it needs glibc 2.38, and linux-x86_64 (glibc 2.28) promises glibc 2.28 "
         f"(x/run in {A} needs GLIBC_2.38 of libc.so.6 for f)"
     )
 
 
 def test_a_clash_of_two_wheels_names_both() -> None:
     clash = Finding(
-        name="file-clash:x/", severity="error", wheels=(A, B), what="each installs x", files=("x",), has="h"
+        name="code-clash:x/", severity="error", wheels=(A, B), what="each installs x", files=("x",), has="h"
     )
     ((_, (blocker,)),) = failures([app()], CELLS, {CELL: [clash]}).items()
     assert (blocker.proof, blocker.package) == (Proof.FILES, "a==1 and b==2")
-    assert blocker.text == "a==1 and b==2 (required by c==1, d==1): each installs x (h)"
+    assert blocker.text == "a==1 and b==2 (required by c==1, d==1): code-clash:x/: each installs x (h)"
 
 
 @pytest.mark.parametrize(
@@ -100,17 +101,27 @@ def accepted_in(environment: str, name: str) -> FoundRecord:
 
 def test_an_acceptance_of_nothing_is_itself_a_finding() -> None:
     environment = app('"glibc:a" = "why"')
-    (one,) = stale([environment], [])
+    (one,) = stale([environment], [], {})
     assert (one.environment, one.finding.name, one.finding.severity, one.cells) == (
         "app", "accept:glibc:a", "warning", ()
     )  # fmt: skip
-    assert one.finding.what == "envs/app.toml accepts glibc:a, which no cell has any more: remove it"
-    assert list(stale([environment], [accepted_in("app", "glibc:a")])) == []
-    assert len(list(stale([environment], [accepted_in("app", "glibc:b")]))) == 1
+    assert one.finding.what == "envs/app.toml accepts glibc:a, and no cell has that: remove it"
+    assert list(stale([environment], [accepted_in("app", "glibc:a")], {})) == []
+    assert len(list(stale([environment], [accepted_in("app", "glibc:b")], {}))) == 1
+
+
+@pytest.mark.parametrize("name", ["glibc:app", "glibc:App ", "glib:app"])
+def test_a_misspelt_acceptance_is_told_the_nearest_finding(name: str) -> None:
+    records = [replace(accepted_in("app", "glibc:appl"), accepted=False)]
+    environment = replace(app(), accepts=(Acceptance(name=name, why="x", file="envs/app.toml"),))
+    (one,) = stale([environment], records, {})
+    assert one.finding.what.endswith("and no cell has that: did you mean 'glibc:appl'?")
+    blocker = Blocker(proof=Proof.BINARIES, package="appl==1", finding="glibc:appl")
+    assert list(stale([environment], [], {CELL: (blocker,)})) == [one]
 
 
 def test_an_acceptance_in_a_base_has_to_serve_one_of_those_that_extend_it() -> None:
     base = 'abstract = true\nrequires = ["a==1"]\n[accept]\n"any:a" = "why"'
     spec = parse(base=base, app='extends = ["base"]', other='extends = ["base"]')
-    assert list(stale(spec.environments, [accepted_in("other", "any:a")])) == []
-    assert [one.environment for one in stale(spec.environments, [accepted_in("x", "any:a")])] == ["app", "other"]
+    assert list(stale(spec.environments, [accepted_in("other", "any:a")], {})) == []
+    assert [one.environment for one in stale(spec.environments, [accepted_in("x", "any:a")], {})] == ["app", "other"]

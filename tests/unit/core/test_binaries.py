@@ -127,7 +127,8 @@ def test_a_target_promises_its_platforms_floor(platform: Platform, floor: Floor)
 
 def test_a_library_that_the_wheel_brings_along_satisfies_its_users() -> None:
     user = binary(need("GLIBCXX_3.4.32", "libstdc++.so.6"), libraries=("libstdc++.so.6", "libfoo-1a2b.so"))
-    assert names(judged(OLD, user, files=("a.libs/libstdc++.so.6", "a.libs/libfoo-1a2b.so"))) == []
+    brought = [binary(path=f"a.libs/{name}") for name in user.libraries]
+    assert names(judged(OLD, user, *brought)) == []
     assert names(judged(OLD, user, provided=("libfoo-1a2b.so",))) == [("error", "glibcxx:a")]
 
 
@@ -195,7 +196,7 @@ def test_pe_files_are_held_against_the_machine(tag: str, machine: str, wrong: bo
 def test_foreign_binaries_beside_native_ones_are_a_warning() -> None:
     foreign = binary(path="a/x.dll", form="PE", machine="AMD64")
     assert names(judged(OLD, foreign)) == [("error", "machine:a")]
-    assert names(judged(OLD, foreign, binary())) == [("warning", "machine:a")]
+    assert names(judged(OLD, foreign, binary())) == [("warning", "foreign:a")]
     assert judged(OLD, binary(machine="ARM", linked=False)) == []
 
 

@@ -21,8 +21,24 @@ def test_long_text_is_wrapped_indented_and_cut() -> None:
     assert indent("a\nb") == "    a\n    b"
     assert all(len(line) <= 114 for line in indent("word " * 100).splitlines())
     lines = indent("\n".join(str(number) for number in range(40))).splitlines()
-    assert (len(lines), lines[-1]) == (28, "    ...")
+    assert (len(lines), lines[-1]) == (28, "    ... (13 more lines)")
     assert len(indent("\n".join("x" * 28)).splitlines()) == 28
+
+
+def test_of_many_long_reasons_each_begins() -> None:
+    reasons = [f"reason {number} " + "word " * 200 for number in range(5)]
+    lines = indent("\n".join(reasons)).splitlines()
+    assert len(lines) <= 28
+    assert [line for line in lines if "reason" in line] == [line for line in lines if line.startswith("    reason")]
+    assert sum("reason" in line for line in lines) == 5
+    assert sum(line.endswith(" ...") for line in lines) == 5
+
+
+def test_findings_are_told_by_name_with_the_ways_out() -> None:
+    blocker = Blocker(proof=Proof.BINARIES, package="a==1", exists="it needs glibc 9", finding="glibc:a")
+    error = nothing_left(environment("a", targets=[target()]), {("app", target()): [blocker]})
+    assert "a==1: glibc:a: it needs glibc 9" in error.what
+    assert error.next_step.startswith("accept a finding by its name under [accept]")
 
 
 def test_an_environment_without_a_cell_is_an_error_with_each_reason_once() -> None:

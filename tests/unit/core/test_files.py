@@ -54,18 +54,21 @@ def test_members_go_where_their_scheme_says(path: str, place: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [
-        ("x/__init__.py=1", "x/__init__.py=2", [("error", "file-clash:x/")]),
+        ("x/__init__.py=1", "x/__init__.py=2", [("error", "code-clash:x/")]),
         ("x/__init__.py=1", "x/__init__.py=1", []),
-        ("x/__init__.py=1", "a-1.data/platlib/x/__init__.py=2", [("error", "file-clash:x/")]),
-        ("x.py=1", "x.py=2", [("error", "file-clash:x.py")]),
-        ("x.so=1", "x.so=2", [("error", "file-clash:x.so")]),
+        ("x/__init__.py=1", "a-1.data/platlib/x/__init__.py=2", [("error", "code-clash:x/")]),
+        ("./x.py=1", "x.py=2", [("error", "code-clash:x.py")]),
+        ("x//a.py=1", "x/a.py=2", [("error", "code-clash:x/")]),
+        ("x.pth=1", "x.pth=2", [("error", "code-clash:x.pth")]),
+        ("x.py=1", "x.py=2", [("error", "code-clash:x.py")]),
+        ("x.so=1", "x.so=2", [("error", "code-clash:x.so")]),
         ("LICENSE=1", "LICENSE=2", [("warning", "file-clash:LICENSE")]),
         ("a-1.data/data/share/x=1", "b-1.data/data/share/x=2", [("warning", "file-clash:share/x")]),
         ("a-1.data/scripts/run=1", "b-1.data/data/bin/run=2", [("warning", "file-clash:run")]),
         ("a-1.data/scripts/run.exe=1", "b-1.data/scripts/run=2", [("warning", "file-clash:run")]),
         ("a-1.dist-info/RECORD=1", "b-1.dist-info/RECORD=2", []),
         ("x/a.py", "x/b.py", []),
-        ("x/__init__.py", "x/b.py", [("warning", "shadow:x")]),
+        ("x/__init__.py", "x/b.py", [("warning", "guest:x")]),
         ("x/__init__.py", "x.py", [("error", "shadow:x")]),
         ("x.py", "x.cpython-312-x86_64-linux-gnu.so", [("error", "shadow:x")]),
         ("x/__init__.py", "x/data.txt", []),
@@ -94,7 +97,7 @@ def test_without_hashes_checksum_and_size_are_compared() -> None:
         return Contents(filename=f"{name}-1-py3-none-any.whl", members=(member,), binaries=())
 
     assert judged(bare("a", 1), bare("b", 1)) == []
-    assert judged(bare("a", 1), bare("b", 2)) == [("error", "file-clash:x.py")]
+    assert judged(bare("a", 1), bare("b", 2)) == [("error", "code-clash:x.py")]
 
 
 def test_wheels_that_never_meet_are_not_compared() -> None:
@@ -106,18 +109,18 @@ def test_clashes_of_one_package_are_one_finding() -> None:
     files = [f"x/{number}.py" for number in range(9)]
     one, other = (wheel(name, *(f"{file}={name}" for file in files)) for name in "ab")
     (finding,) = findings(one, other)
-    assert (finding.name, finding.count, len(finding.files)) == ("file-clash:x/", 9, 5)
+    assert (finding.name, finding.count, len(finding.files)) == ("code-clash:x/", 9, 5)
 
 
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        ("tests/__init__.py", [("warning", "shadow:tests")]),
-        ("Tests/a.py", [("warning", "shadow:Tests")]),
-        ("utils.py", [("warning", "shadow:utils")]),
-        ("json/__init__.py", [("warning", "shadow:json")]),
-        ("typing.py", [("warning", "shadow:typing")]),
-        ("tests/data.txt", []),
+        ("tests/__init__.py", [("warning", "generic:tests")]),
+        ("Tests/a.py", [("warning", "generic:Tests")]),
+        ("utils.py", [("warning", "generic:utils")]),
+        ("json/__init__.py", [("warning", "stdlib:json")]),
+        ("typing.py", [("warning", "stdlib:typing")]),
+        ("tests/data.txt", [("warning", "generic:tests")]),
         ("a/tests/__init__.py", []),
         ("a-1.data/data/docs/conf.py", []),
         ("distutils-precedence.pth", []),
@@ -146,9 +149,9 @@ def test_faults_of_a_kind_are_one_finding() -> None:
         ("error", "size:a-b", 0, 0),
         ("warning", "unread:a-b", 1, 1),
     ]
-    assert found[0].what == "a file cannot be unpacked: broken 0"
+    assert found[0].what == "it cannot be unpacked: broken 0"
 
 
 def test_a_project_may_have_the_generic_name_itself() -> None:
     assert judged(wheel("build", "build/__init__.py")) == []
-    assert judged(wheel("a", "build/__init__.py")) == [("warning", "shadow:build")]
+    assert judged(wheel("a", "build/__init__.py")) == [("warning", "generic:build")]

@@ -58,9 +58,9 @@ def test_archives_files_and_binaries_are_judged_and_errors_come_first() -> None:
     one = wheel("a", elf("a.so", NEW), files=("x/__init__.py",), faults=(fault,))
     other = wheel("b", files=("x/__init__.py", "tests/__init__.py"))
     assert judged(one, other) == [
-        ("error", "file-clash:x/"),
+        ("error", "code-clash:x/"),
         ("error", "glibc:a"),
-        ("warning", "shadow:tests"),
+        ("warning", "generic:tests"),
         ("warning", "symlink:a"),
     ]
 
@@ -82,7 +82,7 @@ def test_what_a_sdist_will_hold_is_not_judged_and_that_is_said() -> None:
 @pytest.mark.parametrize(("python", "said"), [("3.11", True), ("3.12", False), ("3.99", True)])
 def test_the_standard_library_is_that_of_the_cells_python(python: str, said: bool) -> None:
     assert (
-        judged(wheel("a", files=("distutils/__init__.py",)), python=python) == [("warning", "shadow:distutils")] * said
+        judged(wheel("a", files=("distutils/__init__.py",)), python=python) == [("warning", "stdlib:distutils")] * said
     )
 
 

@@ -235,34 +235,28 @@ def test_without_sources_nothing_of_them_is_said() -> None:
     assert "exclude-newer-package" not in resolver_settings(asked, ())
 
 
-def test_a_source_is_told_by_an_extra_that_conflicts_with_the_others() -> None:
-    """For uv a source holds for what is asked for directly; this one is, and adds nothing to anyone."""
+def test_a_source_is_told_with_a_constraint_that_asks_for_nothing() -> None:
+    """For uv a source holds for what the project itself speaks of."""
     asked = request(environment("b", targets=EVERYTHING, sources=CPU), environment("c", name="c", targets=[W12]))
     found = tomllib.loads(project_toml(asked, INDEXES))
-    extras, settings = found["project"]["optional-dependencies"], found["tool"]["uv"]
-    (anchor,) = set(extras) - {"app", "c"}
-    (line,) = requirements(extras[anchor])
-    assert (line.name, true_on(line.marker)) == ("a", [L10, L11, M11])
-    assert extras["app"] == ["b"]
-    assert settings["conflicts"] == [[{"extra": anchor}, {"extra": "app"}], [{"extra": anchor}, {"extra": "c"}]]
+    settings = found["tool"]["uv"]
+    (bound,) = requirements(settings["constraint-dependencies"])
+    assert (f"{bound.name}{bound.specifier}", true_on(bound.marker)) == ("a>=0", [L10, L11, M11])
+    assert set(found["project"]["optional-dependencies"]) == {"app", "c"}
+    assert found["project"]["optional-dependencies"]["app"] == ["b"]
     where = {source["index"]: true_on(source["marker"]) for source in settings["sources"]["a"]}
     assert where == {"cpu": [L10, L11], "mac": [M11]}
     assert settings["index"] == INDEXES
 
 
-def test_the_extra_of_the_sources_takes_the_name_of_no_environment() -> None:
-    asked = request(environment("a", name="lockgrid-sources-0", targets=[L10], sources=CPU))
-    extras = tomllib.loads(project_toml(asked))["project"]["optional-dependencies"]
-    assert extras == {"lockgrid-sources-0": ["a"], "lockgrid-sources-1": ["a"]}
-
-
 def test_what_an_index_has_no_file_of_comes_from_nowhere_else() -> None:
     asked = request(environment("b", targets=EVERYTHING, sources=CPU), absent=(("a", (L10, M11, W12)),))
     found = tomllib.loads(project_toml(asked))
-    (bound,) = requirements(found["tool"]["uv"]["constraint-dependencies"])
-    assert (f"{bound.name}{bound.specifier}", true_on(bound.marker)) == ("a<0.dev0", [L10, M11])
-    (lines,) = (value for name, value in found["project"]["optional-dependencies"].items() if name != "app")
-    assert true_on(requirements(lines)[0].marker) == [L11]
+    bounds = requirements(found["tool"]["uv"]["constraint-dependencies"])
+    assert {f"{bound.name}{bound.specifier}": true_on(bound.marker) for bound in bounds} == {
+        "a<0.dev0": [L10, M11],
+        "a>=0": [L11],
+    }
 
 
 def test_what_uv_says_of_such_a_package_names_the_index() -> None:

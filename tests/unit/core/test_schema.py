@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lockgrid.core.schema import ExceptionEntry, PlatformEntry, nearest, parse_environment, parse_targets
+from lockgrid.core.schema import ExceptionEntry, PlatformEntry, parse_environment, parse_targets
+from lockgrid.core.table import nearest
 from lockgrid.errors import Problem
 
 FILE = "envs/app.toml"

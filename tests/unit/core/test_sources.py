@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from lockgrid.core.sources import (
     check_bytes,
+    found_by_one_only,
     replaced_files,
     source_lines,
     source_problems,
@@ -17,7 +19,20 @@ from lockgrid.core.sources import (
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import Lockfile, ProvenCell, SourceRecord
 from lockgrid.model.spec import Cell
-from unit.builders import LINUX, MAC, cell, digest, environment, facts, index_file, locked, page, pin, target
+from unit.builders import (
+    LINUX,
+    MAC,
+    cell,
+    digest,
+    environment,
+    facts,
+    index_file,
+    locked,
+    missing_page,
+    page,
+    pin,
+    target,
+)
 
 L12, M12 = target(LINUX), target(MAC)
 SOURCES = {"torch@linux-x86_64": "cpu", "torch@macos-arm64": "cpu"}
@@ -81,9 +96,34 @@ def test_what_came_from_an_index_is_recorded_by_its_name() -> None:
 def test_a_source_that_no_cell_needs_is_told_unless_an_unsupported_one_might(cells: Sequence[object]) -> None:
     one = environment("torch", targets=[L12, M12], sources={**SOURCES, "troch@linux-x86_64": "cpu"})
     found = proven(*(cell("app", where, pin("torch", "1.0", index="cpu")) for where in (L12, M12) if where in cells))
-    said = "envs/app.toml: sources.troch@linux-x86_64: no cell pins troch, so its source does nothing; "
+    said = "envs/app.toml: sources.troch@linux-x86_64: no cell pins troch on linux-x86_64, so its source does nothing; "
     assert stale_sources([one], found) == [f"{said}did you mean 'torch'?"]
     assert stale_sources([one], {}) == []
+
+
+def test_a_source_for_a_platform_that_the_environment_has_not_is_told() -> None:
+    one = replace(environment("torch", targets=[L12], sources=SOURCES), sources=APP.sources[:1], idle=APP.sources[1:])
+    found = proven(cell("app", L12, pin("torch", "1.0", index="cpu")))
+    said = "envs/app.toml: sources.torch@macos-arm64: no cell pins torch on macos-arm64, so its source does nothing"
+    assert stale_sources([one], found) == [said]
+
+
+def test_a_source_of_a_base_is_used_by_whoever_was_not_locked_now() -> None:
+    other = replace(environment("x", name="other", targets=[L12], sources={}), sources=APP.sources[:1])
+    found = proven(cell("other", L12, pin("x", "1.0")))
+    assert stale_sources([other, APP], found) == []
+    assert len(stale_sources([other], found)) == 1
+
+
+def test_what_uv_alone_does_not_find_was_refused_to_it() -> None:
+    said = "Because torch was not found in the package registry and my-pkg was not found in the package registry"
+    known = facts(page("torch@cpu", "torch-1.0-py3-none-any.whl"), page("my-pkg", "my_pkg-1.0-py3-none-any.whl"))
+    assert found_by_one_only(said, [APP], known) == ["my-pkg", "torch"]
+    assert found_by_one_only("Because only torch==1.0 is available", [APP], known) == []
+    without = facts(missing_page("torch@cpu"), page("torch", "torch-1.0-py3-none-any.whl"))
+    assert found_by_one_only(said, [APP], without) == []
+    half = environment("torch", targets=[L12, M12], sources={"torch@linux-x86_64": "cpu"})
+    assert found_by_one_only(said, [half], without) == []
 
 
 OLD = record("torch-1.0-py3-none-any.whl")
@@ -138,8 +178,8 @@ def test_a_pin_whose_files_are_all_gone_is_told(
     known = facts(page("a", *listed), page("a@cpu", *listed))  # type: ignore[arg-type]
     cells = proven(cell("app", L12, pin("a", "1.0", NEW, index)))
     found = replaced_files(cells, old, [], known, frozenset({upgrade}))
-    assert bool(found) == said
-    assert all(f"locks/app/linux-x86_64.txt pins, and {NEW.filename} takes its place" in line for line in found)
+    assert len(found) == said
+    assert all(f"locks/app/linux-x86_64.txt, and {NEW.filename} takes its place" in line for line in found)
 
 
 def test_what_an_installer_needs_is_said_by_name() -> None:

@@ -173,6 +173,13 @@ def test_the_nearest_source_wins_and_one_for_a_platform_beats_one_for_all() -> N
     }
 
 
+def test_a_source_that_names_a_platform_of_others_is_kept_apart() -> None:
+    app = f'platforms = ["linux-x86_64"]\n{APP}[sources]\na = "all"\n"b@macos-arm64" = "mac"\n'
+    (environment,) = parse_spec({TARGETS_FILE: TARGETS, "envs/app.toml": app}).environments
+    assert [(s.name, s.platform) for s in environment.sources] == [("a", "linux-x86_64")]
+    assert [(s.name, s.platform) for s in environment.idle] == [("b", "macos-arm64")]
+
+
 def test_an_index_has_a_name_and_a_url() -> None:
     spec = parse_spec(
         {TARGETS_FILE: TARGETS + '[indexes]\nx = "https://index.example/simple/"\n', "envs/app.toml": APP}
@@ -186,6 +193,14 @@ def test_an_index_has_a_name_and_a_url() -> None:
         ('"a b" = "https://index.example"', "'a b' is no name of an index", "use letters, digits, - _ ."),
         ('x = "index.example/simple"', "is no URL of an index", "write https://index.example/simple"),
         ('x = "file:///simple"', "is no URL of an index", "write https://index.example/simple"),
+        *(
+            (
+                f'x = "https://index.example/simple{tail}"',
+                "the URL of an index has no query and no fragment",
+                "leave out what follows ? or #",
+            )
+            for tail in ("?a=b", "#a")
+        ),
         ('x = "https://[index"', "is no URL of an index", "write https://index.example/simple"),
         (
             'x-y = "https://me:s3cret@index.example"',

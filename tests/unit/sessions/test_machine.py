@@ -208,9 +208,10 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Told:
         (tmp_path / "envs").mkdir(exist_ok=True)
         (tmp_path / "envs" / "targets.toml").write_text(targets, encoding="utf-8")
         monkeypatch.setattr(uvsettings, "ROOT", tmp_path)
-        with uvsettings.uv_env(index, reserved) as env:
+        with uvsettings.uv_env(index, reserved, building="building" in environ) as env:
             settings = tomllib.loads(Path(env["UV_CONFIG_FILE"]).read_text(encoding="utf-8"))
-            return {key: value for key, value in env.items() if key in uvsettings._VARIABLES}, settings
+            said = {key: value for key, value in env.items() if key.startswith(("UV_INDEX", "UV_EXTRA", "UV_DEFAULT"))}
+            return said, settings
 
     return ask
 
@@ -236,6 +237,29 @@ def test_uv_is_told_of_every_other_index_for_the_rest(
     words = "x=https://x.example cpu=https://cpu.example https://cpu.example/"
     found = told("", "cpu", toml='extra-index-url = ["https://cpu.example"]\n' + CPU + HOUSE, UV_INDEX=words)
     assert found == ({"UV_INDEX": "x=https://x.example"}, {"index": [house], "extra-index-url": []})
+
+
+def test_what_builds_a_sdist_of_an_index_may_come_from_every_other(told: Told) -> None:
+    house = {"url": "https://house.example", "default": True}
+    found = told("cpu", "cpu", "gpu", toml=CPU + HOUSE, UV_INDEX="gpu=https://gpu.example", building="1")
+    cpu = {"name": "cpu", "url": "https://cpu.example", "authenticate": "always"}
+    assert found == ({"UV_INDEX_STRATEGY": "unsafe-best-match"}, {"index": [cpu, house]})
+
+
+def test_credentials_of_an_index_of_its_own_are_in_no_file(told: Told) -> None:
+    words = "cpu=https://me:s%2Fe@cpu.example"
+    alone = {"name": "cpu", "url": "https://cpu.example", "default": True}
+    login = {"UV_INDEX_CPU_USERNAME": "me", "UV_INDEX_CPU_PASSWORD": "s/e"}
+    for key in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
+        assert told("cpu", "cpu", **{key: words}) == (login, {"index": [alone]})
+    assert told("cpu", "cpu", UV_INDEX=words, UV_INDEX_CPU_USERNAME="you")[0] == {"UV_INDEX_CPU_USERNAME": "you"}
+
+
+def test_an_index_of_its_own_is_known_with_credentials_in_its_url_too(told: Told) -> None:
+    toml = CPU + '[[index]]\nurl = "https://me:pw@CPU.example/"\n' + HOUSE
+    words = "x=https://x.example https://you:pw@cpu.example"
+    house = {"url": "https://house.example", "default": True}
+    assert told("", "cpu", toml=toml, UV_INDEX=words) == ({"UV_INDEX": "x=https://x.example"}, {"index": [house]})
 
 
 @pytest.mark.parametrize("entry", ['"https://ours.example"', '{ url = "https://ours.example", dateless = true }'])

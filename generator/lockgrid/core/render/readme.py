@@ -56,9 +56,11 @@ def _shown(cell: CellRecord | None) -> str:
 
 
 def reasons(cells: Sequence[CellRecord]) -> dict[str, list[CellRecord]]:
-    """Unsupported cells by their reason."""
-    grouped: dict[str, list[CellRecord]] = {}
+    """Unsupported cells by their reason, in the words of the first: wheels differ by Python, findings do not."""
+    grouped: dict[object, list[CellRecord]] = {}
     for cell in cells:
         if not cell.proven:
-            grouped.setdefault(cell.because, []).append(cell)
-    return grouped
+            found = tuple((b.package, b.finding) for b in cell.blockers)
+            key = found if found and all(b.finding for b in cell.blockers) else cell.because
+            grouped.setdefault(key, []).append(cell)
+    return {group[0].because: group for group in grouped.values()}

@@ -37,7 +37,8 @@ def render_grid_table(grid: Grid, summaries: Mapping[str, str], reasons_accepted
     lines += ["", *_footer(grid)]
     if grid.findings:
         lines += ["", "inside the wheels (details: `lockgrid explain ENV PLATFORM PYTHON`):"]
-        lines += found_lines(grid.findings, reasons_accepted)
+        unsupported = {(c.environment, c.platform, c.python) for c in grid.cells if not c.proven}
+        lines += found_lines(grid.findings, reasons_accepted, unsupported)
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Faults of proofs 4 and 5 that a review found: each test fails until its fault is mended."""
+"""Findings are of what wheels hold: not of the order in which they were read, nor of what RECORD or a name claims."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_and_has_speak_of_the_same_path() -> None:
 def test_a_record_that_states_the_hash_of_another_file_hides_no_clash() -> None:
     """What an archive holds is told by its own CRC and size too."""
     one, other = wheel("a", member("m.py", "same", 1)), wheel("b", member("m.py", "same", 2))
-    assert [finding.name for finding in findings([one, other])] == ["file-clash:m.py"]
+    assert [finding.name for finding in findings([one, other])] == ["code-clash:m.py"]
 
 
 def test_another_packages_dist_info_is_found() -> None:

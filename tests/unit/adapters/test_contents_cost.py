@@ -1,4 +1,4 @@
-"""Hostile texts inside wheels that a review found: small archives that cost a gigabyte, or hours."""
+"""Hostile texts inside wheels: small archives that must not cost a gigabyte, or hours."""
 
 from __future__ import annotations
 

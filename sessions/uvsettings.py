@@ -32,9 +32,7 @@ NETWORK_KEYS = (
 
 
 @contextlib.contextmanager
-def uv_env(
-    index: str = "", reserved: Collection[str] = (), *, building: bool = False
-) -> Iterator[dict[str, str]]:
+def uv_env(index: str = "", reserved: Collection[str] = (), *, building: bool = False) -> Iterator[dict[str, str]]:
     """The environment for uv: with a configuration file of its own, which holds just that.
 
     ``reserved`` are names of indexes that serve none but their own packages: uv is told of ``index`` alone, which is

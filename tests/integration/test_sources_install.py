@@ -160,9 +160,7 @@ def test_a_session_that_is_not_told_of_an_index_says_which(locked: Project, tmp_
     assert "the lock needs the index cpu, and nothing says where that is: set UV_INDEX=cpu=<its URL>" in said
 
 
-def test_a_session_builds_a_sdist_whose_builder_is_on_another_index(
-    make_project: MakeProject, tmp_path: Path
-) -> None:
+def test_a_session_builds_a_sdist_whose_builder_is_on_another_index(make_project: MakeProject, tmp_path: Path) -> None:
     """The second index has another version of what builds it, which is pinned, and comes from the first."""
     text = TEXT.replace('name = "local"\nversion = "3.0+cpu"\n', 'name = "local"\nversion = "3.0"\nwheels = []\n')
     text = text.replace('files = { "local.py" = "" }', 'sdist = { build_requires = ["builder"] }')

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.model.finding import FILE_KINDS, Finding
 from lockgrid.model.grid import Blocker, Blockers, FoundRecord, Proof, ProvenCell
 from lockgrid.model.spec import Cell, Environment

@@ -34,9 +34,21 @@ def _silent(_done: int, _total: int) -> None:
 
 
 class Index:
-    """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it."""
+    """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it.
 
-    def __init__(self, config: UvConfig, cache: Cache, environ: Mapping[str, str], clock: Callable[[], float]) -> None:
+    ``anew``: no page comes from a cache.
+    """
+
+    def __init__(
+        self,
+        config: UvConfig,
+        cache: Cache,
+        environ: Mapping[str, str],
+        clock: Callable[[], float],
+        *,
+        anew: bool = False,
+    ) -> None:
+        self._anew = anew
         self._sources = [source for source in config.indexes if not source.explicit]
         self._cache = cache
         self._clock = clock
@@ -74,6 +86,11 @@ class Index:
             runner.run(http.close())
             runner.close()
 
+    def urls(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The plain indexes in the order in which they are asked, and the named ones; none with credentials."""
+        plain = tuple(dict.fromkeys(strip_credentials(source.url) for source in self._sources))
+        return plain, {name: strip_credentials(source.url) for name, source in self._config.named.items()}
+
     def pages(self, names: Iterable[str], advance: Advance = _silent, index: str = "") -> dict[str, Page]:
         """The pages of the projects (normalised names); a project that no index has gets a ``missing`` page.
 
@@ -85,7 +102,8 @@ class Index:
         sources = [self._config.named[index]] if index else self._sources
         fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
         prefix = " ".join(strip_credentials(source.url) for source in sources)  # it is written to the cache
-        heads = self._cache.get("page", [f"{prefix} {name}" for name in wanted], newer_than=fresh)
+        keys = [] if self._anew else [f"{prefix} {name}" for name in wanted]
+        heads = self._cache.get("page", keys, newer_than=fresh)
         found = {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
         rest = [name for name in wanted if name not in found]
         if rest:
@@ -113,7 +131,8 @@ class Index:
 
     async def _page_at(self, http: Http, source: IndexSource, name: str) -> Page:
         url = f"{source.url}/{name}/"  # PEP 503
-        response = await http.get(url, headers={"Accept": pages.ACCEPT}, accept=(200, 404))
+        headers = {"Accept": pages.ACCEPT, **({"Cache-Control": "no-cache"} if self._anew else {})}
+        response = await http.get(url, headers=headers, accept=(200, 404))
         if response.status == 404:
             return Page(name=name, missing=True)
         return pages.parse_page(name, response.url, response.headers.get("content-type", ""), response.body)

@@ -19,11 +19,18 @@ from lockgrid.model.spec import Environment, Spec
 
 @contextmanager
 def open_ports(
-    context: Context, spec: Spec, involved: Sequence[Environment], locks: OldLocks, cutoff: datetime
+    context: Context,
+    spec: Spec,
+    involved: Sequence[Environment],
+    locks: OldLocks,
+    cutoff: datetime,
+    *,
+    anew: bool = False,
 ) -> Iterator[tuple[Uv, Learner]]:
     """Uv and what there is to learn for the ``involved`` environments, with ``locks`` in place.
 
-    Raises ``InputError`` for settings of uv and for ``[sources]`` that name no index.
+    ``anew``: pages are asked of the index, however lately they were. Raises ``InputError`` for settings of uv and
+    for ``[sources]`` that name no index.
     """
     now = context.clock()
     with ExitStack() as stack:
@@ -31,7 +38,7 @@ def open_ports(
         stack.callback(cache.close)
         config = index_config(context, spec, involved)
         uv = stack.enter_context(Uv(find_uv(context.environ), config, context.environ, cache, now))
-        index = stack.enter_context(Index(uv.config, cache, context.environ, context.clock))
+        index = stack.enter_context(Index(uv.config, cache, context.environ, context.clock, anew=anew))
         known = frozenset(h for lockfile in locks.values() for pin in lockfile.pins for h in pin.hashes)
         facts = Facts(cutoff=cutoff, known_hashes=known, dateless=dateless(spec))
         yield uv, Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now)

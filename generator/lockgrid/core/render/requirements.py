@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lockgrid.core.lockfile import SCHEMA
 from lockgrid.core.targets import python_marker
@@ -37,14 +37,18 @@ def _lines(lockfile: Lockfile) -> Iterator[str]:
 
 
 def _pin(pin: LockedPin, pythons: tuple[str, ...]) -> Iterator[str]:
-    marker = python_marker(pin.pythons, pythons)
-    yield f"{pin.name}=={pin.version}" + (f" ; {marker}" if marker else "") + " \\"
-    for digest in pin.hashes[:-1]:
-        yield f"    --hash=sha256:{digest} \\"
-    yield f"    --hash=sha256:{pin.hashes[-1]}"
+    yield from pin_lines(pin.name, pin.version, python_marker(pin.pythons, pythons), pin.hashes)
     if len(pin.via) == 1:
         yield f"    # via {pin.via[0]}"
     elif pin.via:
         yield "    # via"
         for name in pin.via:
             yield f"    #   {name}"
+
+
+def pin_lines(name: str, version: str, marker: str, hashes: Sequence[str]) -> Iterator[str]:
+    """One pin with its hashes (sha256, hexadecimal, at least one); no marker where it is empty."""
+    yield f"{name}=={version}" + (f" ; {marker}" if marker else "") + " \\"
+    for digest in hashes[:-1]:
+        yield f"    --hash=sha256:{digest} \\"
+    yield f"    --hash=sha256:{hashes[-1]}"

@@ -1,0 +1,86 @@
+"""The verbs that hand the locks on to other tools, and that hold them against the index; ``cli`` registers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lockgrid.cli_base import OUT_OF_DATE, json_option, open_context, print_json
+from lockgrid.errors import InputError, Problem
+
+_FORMATS = ("requirements", "pylock", "constraints")
+
+
+@click.command()
+@click.argument("environment", metavar="ENV")
+@click.option("--platform", metavar="NAME", help="Of this platform alone, as envs/targets.toml names it.")
+@click.option("--python", metavar="X.Y", help="Of this Python alone.")
+@click.option("--format", "format_", type=click.Choice(_FORMATS), help="[default: requirements]")
+@click.option("-o", "--output", metavar="FILE", help="Write FILE instead of stdout.")
+@click.option("--no-urls", is_flag=True, help="No URL of an index or a file (not with pylock, which needs them).")
+@json_option
+@click.pass_context
+def export(
+    context: click.Context,
+    environment: str,
+    platform: str | None,
+    python: str | None,
+    format_: str | None,
+    output: str | None,
+    no_urls: bool,
+    as_json: bool,
+) -> None:
+    """The pins of ENV for another tool: of one target (--platform and --python), or of all in one file with markers.
+
+    URLs are those of the index that uv is configured with, without credentials. Exit code 3 where nothing that is
+    asked for is proven.
+    """
+    from lockgrid.commands.export import Options, check_output, exported_as_json, write
+    from lockgrid.commands.export import export as run
+
+    if as_json and (format_ or output):
+        what = "--json prints every pin with its file, and no file of a format"
+        raise InputError([Problem(file="command line", key="--json", what=what, hint="leave out --format and -o")])
+    path = Path(output) if output and output != "-" else None
+    options = Options(
+        environment=environment, platform=platform, python=python, format=format_ or _FORMATS[0], urls=not no_urls
+    )
+    if path:
+        check_output(path, options.format)
+    with open_context(context) as ports:
+        exported = run(ports, options)
+        text = "" if as_json else exported.text
+    if as_json:
+        print_json(exported_as_json(exported))
+    elif path:
+        write(path, text)
+        click.echo(f"wrote {output}: {len(exported.export.pins)} pins for {exported.export.counted}")
+    else:
+        click.echo(text, nl=False)
+
+
+@click.command()
+@json_option
+@click.pass_context
+def verify(context: click.Context, as_json: bool) -> None:
+    """Ask the index whether every hash of every lockfile is still that of a listed file, not yanked.
+
+    Exit code 1 where one is not: the file or its release vanished, was replaced, yanked or quarantined.
+    """
+    from lockgrid.commands.verify import verified_as_json
+    from lockgrid.commands.verify import verify as run
+    from lockgrid.core.render.verify import render_faults, render_verified
+
+    with open_context(context) as ports:
+        result = run(ports)
+    if as_json:
+        print_json(verified_as_json(result))
+    else:
+        click.echo(render_faults(result.faults), nl=False)
+        click.echo(render_verified(result.counts, result.indexes, len(result.faults)), nl=False)
+    if result.faults:
+        context.exit(OUT_OF_DATE)
+
+
+COMMANDS = (export, verify)

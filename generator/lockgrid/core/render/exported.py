@@ -1,0 +1,59 @@
+"""An export as a requirements file: without markers for one target, with them for many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lockgrid.core.export import Export, IndexUrls, described, outside_marker
+from lockgrid.core.render.requirements import pin_lines
+
+# Where the markers leave nothing to do, installers do nothing and succeed. This is asked for instead, and cannot be
+# had: no file has this hash, whoever publishes something under the name.
+_GUARD = "this-target-is-not-in-the-export"
+_NO_HASH = "0" * 64
+
+
+def render_requirements(export: Export, urls: IndexUrls | None) -> str:
+    """The text for uv, pip and pip-sync; it names the indexes where ``urls`` are given."""
+    return "".join(f"{line}\n" for line in _lines(export, urls))
+
+
+def header_lines(export: Export) -> Iterator[str]:
+    """What every export says of itself first, as comments."""
+    yield f"# environment: {export.environment}"
+    yield f"# targets: {described(export)}"
+    yield "# Generated: do not edit. To regenerate, run `lockgrid export`."
+
+
+def _lines(export: Export, urls: IndexUrls | None) -> Iterator[str]:
+    yield "# lockgrid export, format: requirements"
+    yield from header_lines(export)
+    if urls:
+        yield ""
+        yield from _index_lines(export, urls)
+    yield ""
+    yield "--only-binary :all:"
+    for name in export.sdists:
+        yield f"--no-binary {name}"
+    for pin in export.pins:
+        yield ""
+        yield from pin_lines(pin.name, pin.version, pin.marker, sorted({file.sha256 for file in pin.files}))
+    if not export.single:
+        yield ""
+        yield "# For every other target, so that no installation succeeds by installing nothing."
+        yield from pin_lines(_GUARD, "0", outside_marker(export.targets), [_NO_HASH])
+
+
+def _index_lines(export: Export, urls: IndexUrls) -> Iterator[str]:
+    named = dict(urls.named)
+    more = [named[index] for index in export.indexes] + list(urls.plain[:-1])
+    if more:
+        yield "# uv needs --index-strategy unsafe-best-match to look at more than the first index that has a package."
+    yield from (f"--index-url {url}" for url in urls.plain[-1:])
+    yield from (f"--extra-index-url {url}" for url in dict.fromkeys(more))
+
+
+def mixed_sdists(export: Export) -> tuple[str, ...]:
+    """Packages that some target builds and another does not: the options of a requirements file cannot say so."""
+    wheels = {pin.name for pin in export.pins for file in pin.files if file.is_wheel}
+    return tuple(name for name in export.sdists if name in wheels)

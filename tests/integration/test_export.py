@@ -1,0 +1,356 @@
+"""What `lockgrid export` writes installs with uv and with pip: exactly the pins, from the index that was asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.pylock import Pylock
+
+from integration.conftest import MakeProject
+from integration.locked import Locks
+from integration.test_install import HERE, PYTHON, installed, new_venv, pip
+from support import scenario
+from support.index import LocalIndex
+from support.sandbox import Project, Result
+from support.wheels import fake_setuptools, wheel
+
+__all__ = ["pip"]  # a fixture
+
+OTHER = "3.10" if PYTHON != "3.10" else "3.11"
+TEXT = f"""
+[[packages]]
+name = "App.Kit"
+version = "1.0"
+requires = ["plain", "compiled", "tree", "new ; python_version >= '3.12'", "win ; sys_platform == 'win32'"]
+[[packages]]
+name = "plain"
+version = "1.0+cpu"
+wheels = ["py2.py3-none-any"]
+[[packages]]
+name = "compiled"
+version = "2.0"
+python_wheels = "3.10-3.13"
+[[packages]]
+name = "compiled"
+version = "1.0"
+python_wheels = "3.10-3.14"
+[[packages]]
+name = "new"
+version = "1.0"
+[[packages]]
+name = "win"
+version = "1.0"
+[[packages]]
+name = "tree"
+version = "1.0"
+wheels = []
+sdist = {{ backend = "setuptools" }}
+[[packages]]
+name = "pure"
+version = "1.0"
+[envs.app]
+requires = ["app-kit"]
+[envs.app.sdists]
+tree = "there is no wheel"
+[envs.other]
+requires = ["pure"]
+pythons = ["{OTHER}"]
+"""
+CONTENT = scenario.parse(TEXT, name="export")
+BUILD = ("--build-constraints", "locks/build.txt", "--require-build-hashes")
+ONE = ("--platform", HERE, "--python", PYTHON)
+
+pytestmark = pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform")
+
+
+@pytest.fixture(scope="module")
+def served(served: LocalIndex) -> LocalIndex:
+    served.add(fake_setuptools())
+    served.add(wheel("wheel", "0.40"))  # old pips want it for every setup.py
+    return served
+
+
+@pytest.fixture(scope="module")
+def project(locked: Project) -> Project:
+    return locked
+
+
+def export(project: Project, path: Path, *words: str, env: dict[str, str | None] | None = None) -> Path:
+    """Export `app`, or what the words say, to a file."""
+    environment = () if words[:1] == ("other",) else ("app",)
+    said = project.run("export", *environment, *words, "-o", str(path), env=env).expect(0)
+    assert said.out.startswith(f"wrote {path}: ")
+    return path
+
+
+def uv_sync(project: Project, python: Path, path: Path, *more: str) -> Result:
+    return project.uv("pip", "sync", "--require-hashes", str(path), "--python", str(python), *BUILD, *more)
+
+
+def pip_install(
+    project: Project, pip: Path, python: Path, *words: str, index: bool = True
+) -> subprocess.CompletedProcess[str]:
+    more = ["--index-url", project.index.url] if index else []
+    return subprocess.run(
+        [str(pip), "-m", "pip", "--python", str(python), "install", "--no-cache-dir", *more, *words],
+        env=project.environment({"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def pins(project: Project, environment: str = "app") -> dict[str, str]:
+    return Locks(project).versions(environment, HERE, PYTHON)
+
+
+@pytest.mark.parametrize("words", [ONE, ("--platform", HERE), ()])
+@pytest.mark.parametrize("kind", ["requirements", "pylock"])
+def test_uv_installs_exactly_the_pins(project: Project, tmp_path: Path, kind: str, words: tuple[str, ...]) -> None:
+    path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *words)
+    python = new_venv(project, tmp_path / "venv")
+    uv_sync(project, python, path).expect(0)
+    assert installed(project, python) == pins(project)
+
+
+@pytest.mark.parametrize("words", [ONE, ()])
+@pytest.mark.parametrize("kind", ["requirements", "pylock"])
+def test_pip_installs_exactly_the_pins(
+    project: Project, pip: Path, tmp_path: Path, kind: str, words: tuple[str, ...]
+) -> None:
+    """The requirements bring their own index along; sdists are built with what the index offers."""
+    path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *words)
+    python = new_venv(project, tmp_path / "venv")
+    constraints = ("--build-constraint", str(project.folder / "locks/build.txt"))
+    done = pip_install(project, pip, python, "--no-deps", *constraints, "-r", str(path), index=kind == "pylock")
+    assert done.returncode == 0, done.stderr
+    assert installed(project, python) == pins(project)
+
+
+@pytest.mark.parametrize("words", [ONE, ()])
+def test_constraints_hold_what_is_installed_beside_them(
+    project: Project, pip: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = export(project, tmp_path / "constraints.txt", "--format", "constraints", *words)
+    wanted = {name: version for name, version in pins(project).items() if name in ("plain", "compiled")}
+    assert ("compiled", "1.0") in wanted.items()
+    for number, uv in enumerate((True, False)):
+        python = new_venv(project, tmp_path / f"venv-{number}")
+        if uv:
+            words = ("pip", "install", "--python", str(python), "-c", str(path), "plain", "compiled")
+            project.uv(*words).expect(0)
+        else:
+            done = pip_install(project, pip, python, "-c", str(path), "plain", "compiled")
+            assert done.returncode == 0, done.stderr
+        assert installed(project, python) == wanted
+
+
+@pytest.mark.parametrize("kind", ["requirements", "pylock"])
+def test_a_target_that_is_not_in_it_gets_an_error_and_no_empty_success(
+    project: Project, pip: Path, tmp_path: Path, kind: str
+) -> None:
+    """`other` is a single pure package for another Python: nothing else would keep it from being installed."""
+    path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "other", "--format", kind)
+    python = new_venv(project, tmp_path / "venv")
+    assert uv_sync(project, python, path).code != 0
+    done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=kind == "pylock")
+    assert done.returncode != 0
+    if kind == "requirements":
+        assert "this-target-is-not-in-the-export" in done.stderr
+    assert installed(project, python) == {}
+
+
+@pytest.mark.parametrize("kind", ["requirements", "pylock"])
+def test_a_file_that_was_replaced_is_refused(make_project: MakeProject, pip: Path, tmp_path: Path, kind: str) -> None:
+    with LocalIndex() as index:
+        CONTENT.populate(index)
+        index.add(fake_setuptools())
+        project = make_project(CONTENT, index)
+        project.run("lock").expect(0)
+        path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *ONE)
+        index.add(wheel("plain", "1.0+cpu", tags=("py2.py3-none-any",), files={"plain.py": "evil"}))
+        project.cache = tmp_path / "cache"
+        python = new_venv(project, tmp_path / "venv")
+        refused = uv_sync(project, python, path)
+        done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=kind == "pylock")
+        assert installed(project, python) == {}
+        again = project.run("export", "app", *ONE, env={"LOCKGRID_CACHE_DIR": str(tmp_path / "fresh")}).expect(2)
+    assert refused.code != 0
+    assert done.returncode != 0
+    assert "plain" in refused.err
+    assert "plain" in done.stderr
+    assert "plain==1.0+cpu, Python" in again.err
+    assert "in its place it has plain-1.0+cpu-py2.py3-none-any.whl" in again.err
+
+
+@pytest.fixture(scope="module")
+def mirror() -> Iterator[LocalIndex]:
+    """The same files, elsewhere: behind a password, linked to as mirrors do, without upload times."""
+    with LocalIndex(credentials=("me", "s3cr3t"), relative_urls=True, api_version="1.0") as index:
+        CONTENT.populate(index)
+        index.add(fake_setuptools())
+        yield index
+
+
+#: Some of the ways to ask; that the rest give the same bytes too is for the unit tests.
+FORMATS: list[tuple[str, ...]] = [ONE, ("--format", "pylock"), ("--format", "constraints"), ("--json",)]
+
+
+@pytest.mark.parametrize("words", FORMATS)
+def test_urls_are_those_of_the_index_that_is_configured_and_hold_no_credentials(
+    project: Project, mirror: LocalIndex, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    env: dict[str, str | None] = {
+        "UV_DEFAULT_INDEX": mirror.url_with_credentials,
+        "LOCKGRID_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    said = project.run("export", "app", *words, env=env).expect(0)
+    assert "s3cr3t" not in said.out + said.err
+    assert "me:" not in said.out
+    assert project.index.url.removesuffix("/simple") not in said.out
+    if "constraints" not in words:
+        assert mirror.url in said.out
+        more = project.run("export", "app", *words, "--no-urls", env=env)
+        if "pylock" in words:
+            assert more.code == 2
+        else:
+            assert "://" not in more.expect(0).out
+
+
+def test_credentials_in_the_links_of_a_page_are_left_out(project: Project, served: LocalIndex, tmp_path: Path) -> None:
+    """Some mirrors write them into every link."""
+    host = served.base_url.removeprefix("http://")
+    fault = served.fault("*/simple/*", edit=lambda r: type(r)(
+        status=r.status, body=r.body.replace(f"//{host}/files".encode(), f"//me:s3cr3t@{host}/files".encode()),
+        headers={k: v for k, v in r.headers.items() if k != "Content-Length"},
+    ))  # fmt: skip
+    env: dict[str, str | None] = {"LOCKGRID_CACHE_DIR": str(tmp_path / "cache")}
+    try:
+        said = [project.run("export", "app", *words, env=env).expect(0).out for words in FORMATS]
+    finally:
+        served.clear_faults()
+    assert fault.hits
+    assert "s3cr3t" not in "".join(said)
+    assert f"//{host}/files" in said[1]
+
+
+@pytest.mark.parametrize("words", FORMATS)
+def test_the_same_locks_give_the_same_bytes(project: Project, tmp_path: Path, words: tuple[str, ...]) -> None:
+    first = project.run("export", "app", *words).expect(0).out
+    fresh: dict[str, str | None] = {"LOCKGRID_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": "7"}
+    assert project.run("export", "app", *words, env=fresh).expect(0).out == first
+    assert first.endswith("\n")
+
+
+def test_a_pylock_is_valid_and_says_what_the_index_says(project: Project, served: LocalIndex) -> None:
+    for words in (ONE, ()):
+        lock = Pylock.from_dict(tomllib.loads(project.run("export", "app", "--format", "pylock", *words).expect(0).out))
+        assert {str(p.index) for p in lock.packages} == {served.url}
+        for package in lock.packages:
+            for file in package.wheels or ():
+                assert file.url == served.file_url(file.filename)
+                assert file.size
+                assert file.upload_time
+    assert Locks(project).versions("app", HERE, PYTHON).keys() <= {str(p.name) for p in lock.packages}
+
+
+def test_machines_get_each_pin_with_its_file(project: Project) -> None:
+    said: dict[str, Any] = project.run("export", "app", "--json").expect(0).json()
+    locks = Locks(project)
+    cells = {(cell["platform"], cell["python"]): cell["pins"] for cell in said["cells"]}
+    assert cells.keys() == {(p, v) for (e, p, v), cell in locks.cells.items() if e == "app"}
+    for (platform, python), found in cells.items():
+        assert {pin["name"]: pin["version"] for pin in found} == locks.versions("app", platform, python)
+        for pin in found:
+            assert pin["sha256"] in locks[f"app/{platform}"].hashes(pin["name"])
+            assert pin["url"].endswith(pin["file"].replace("+", "%2B"))
+
+
+def test_what_stands_at_the_file_is_replaced_or_kept(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "all.txt"
+    export(project, path, *ONE)
+    good = path.read_bytes()
+    path.write_text("something else")
+    export(project, path, *ONE)
+    assert path.read_bytes() == good
+    (tmp_path / "link").symlink_to(path)
+    export(project, tmp_path / "link", "--platform", HERE)
+    assert (tmp_path / "link").is_symlink()
+    assert path.read_bytes() != good
+    assert [p.name for p in path.parent.iterdir()] == ["all.txt"]
+    served = project.run("export", "app", *ONE, "-o", str(path), env={"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"})
+    before = path.read_bytes()
+    assert (served.code, path.read_bytes()) == (4, before)
+    assert project.run("export", "app", *ONE, "-o", "-").expect(0).out.encode() == good
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such file")
+def test_a_device_is_not_replaced(project: Project) -> None:
+    said = project.run("export", "app", *ONE, "-o", os.devnull).expect(2)
+    assert "this is no file" in said.err
+    assert not Path(os.devnull).is_file()
+
+
+# -- [sources] --------------------------------------------------------------------------------------------
+
+SOURCES = scenario.parse(
+    """
+[[packages]]
+name = "lib"
+version = "1.0"
+requires = ["torch"]
+[[packages]]
+name = "torch"
+version = "1.0"
+[[packages]]
+name = "torch"
+version = "1.0"
+files = { "torch.py" = "cpu = True" }
+index = "cpu"
+[[packages]]
+name = "lib"
+version = "9.0"
+index = "cpu"
+[envs.toy]
+requires = ["lib"]
+[envs.toy.sources]
+torch = "cpu"
+""",
+    name="export-sources",
+)
+
+
+@pytest.mark.parametrize("kind", ["requirements", "pylock"])
+def test_each_package_comes_from_the_index_of_its_source(
+    make_project: MakeProject, pip: Path, tmp_path: Path, kind: str
+) -> None:
+    with LocalIndex() as index, LocalIndex() as cpu:
+        SOURCES.populate(index)
+        SOURCES.populate(cpu, "cpu")
+        project = make_project(SOURCES, index)
+        env: dict[str, str | None] = {"UV_INDEX": f"cpu={cpu.url}"}
+        project.run("lock", env=env).expect(0)
+        path = tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt")
+        project.run("export", "toy", "--format", kind, "-o", str(path), env=env).expect(0)
+        for number, uv in enumerate((True, False)):
+            python = new_venv(project, tmp_path / f"venv-{number}")
+            if uv:
+                strategy = ("--index-strategy", "unsafe-best-match") if kind == "requirements" else ()
+                uv_words = ("pip", "sync", "--require-hashes", str(path), "--python", str(python), *strategy)
+                # A pylock is not asked of any index; requirements name theirs where uv is configured with none.
+                elsewhere = "http://127.0.0.1:9/simple" if kind == "pylock" else None
+                project.uv(*uv_words, env={"UV_DEFAULT_INDEX": elsewhere}).expect(0)
+            else:
+                done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=False)
+                assert done.returncode == 0, done.stderr
+            assert installed(project, python) == {"lib": "1.0", "torch": "1.0"}
+            subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
+        if kind == "pylock":
+            packages = tomllib.loads(path.read_text())["packages"]
+            assert {p["name"]: p["index"] for p in packages} == {"lib": index.url, "torch": cpu.url}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockgrid import __version__
+from lockgrid.cli_exports import init
 from lockgrid.errors import InputError, LockgridError, Problem, ToolError
 
 if TYPE_CHECKING:
@@ -311,3 +312,6 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
             click.echo(line)
         click.echo("no findings") if not result.findings else None
     return result.failed
+
+
+cli.add_command(init)

@@ -67,11 +67,11 @@ def init(context: Context, inputs: Inputs, options: Options) -> InitResult:
         asked=bool(options.files),
         project=run.project,
     )
-    drafts = convert(found, choice.targets, out)
+    drafts, others = convert(found, choice.targets, out)
     if out.problems:
         raise InputError(out.problems)
     notes = tuple(dict.fromkeys(out.notes))
-    texts = file_texts(drafts, choice, notes)
+    texts = file_texts(drafts, choice, others, notes)
     origins = {f"envs/{draft.name}.toml": ("base: " if draft.abstract else "") + draft.origin for draft in drafts}
     own = context.store.read(_PYPROJECT)
     _check(context, texts, force=options.force)

@@ -15,6 +15,7 @@ from lockgrid.core.init.carry import Local, applies, carry, is_reference
 from lockgrid.core.init.follow import RequirementsFile
 from lockgrid.core.init.options import lost_hashes, lost_options
 from lockgrid.core.init.pyproject import ProjectFile, under
+from lockgrid.core.init.sourcing import Other, add_sources, other_indexes
 from lockgrid.core.init.values import Bound, Collected, Draft, Note, Place, Wanted
 from lockgrid.core.requirement import tidy
 from lockgrid.errors import Problem
@@ -38,8 +39,11 @@ class Found:
     project: Callable[[str], ProjectFile | None]
 
 
-def convert(found: Found, targets: Sequence[Target], out: Collected) -> list[Draft]:
-    """The drafts, bases first. What is lost is noted in ``out`` and in the draft that it concerns."""
+def convert(found: Found, targets: Sequence[Target], out: Collected) -> tuple[list[Draft], list[Other]]:
+    """The drafts, bases first, and the indexes that their sources name.
+
+    What is lost is noted in ``out`` and in the draft that it concerns.
+    """
     conversion = _Conversion(found, targets, out)
     for project in found.projects:
         conversion.add_project(project)
@@ -65,7 +69,7 @@ class _Conversion:
             base = self._draft("base", "project", f"{project.file}, [project] dependencies")
             base.abstract = True
             base.requires += project.dependencies
-            base.sources += [f"{project.file}: project.dependencies[", f"{project.file}: tool.uv."]
+            base.places += [f"{project.file}: project.dependencies[", f"{project.file}: tool.uv."]
             self._hold(base, project.constraints)
             self._override(base, project.overrides)
             self.bases[project.file] = base
@@ -83,7 +87,7 @@ class _Conversion:
                 draft.summary = f"{kind} {name}" + (f" of {project.name}" if project.name else "")
                 draft.extends += shared
                 draft.requires += wanted
-                draft.sources.append(f"{project.file}: {key}.{name}[")
+                draft.places.append(f"{project.file}: {key}.{name}[")
                 if kind == "group" and project.dependencies:
                     draft.remark = (
                         f"As `uv sync --group {name}` installs it, with what the project requires. Take `extends` out "
@@ -125,7 +129,7 @@ class _Conversion:
 
     def _fill(self, draft: Draft, path: str) -> None:
         file = self.found.files[path]
-        draft.sources.append(f"{path}:")
+        draft.places.append(f"{path}:")
         for other in dict.fromkeys([*file.included, *file.constraints]):
             if other in self.bases and self.bases[other].name not in draft.extends:
                 draft.extends.append(self.bases[other].name)
@@ -194,7 +198,7 @@ class _Conversion:
     def _constraints(self, path: str) -> None:
         draft = self._draft(names.of_file(path), "constraints", path)
         draft.abstract = True
-        draft.sources.append(f"{path}:")
+        draft.places.append(f"{path}:")
         draft.remark = "Bounds only: nothing here is required, but where a package comes in, it is held to these."
         self.bases[path] = draft
         wanted = self._wanted(path, draft, bounds=True)
@@ -236,7 +240,7 @@ class _Conversion:
 
     # -- the end ---------------------------------------------------------------------------------------
 
-    def finish(self) -> list[Draft]:
+    def finish(self) -> tuple[list[Draft], list[Other]]:
         """The drafts that hold something, with the bounds of several bases put together, and their notes."""
         known = {draft.name: draft for draft in self.drafts}
         kept = []
@@ -250,16 +254,18 @@ class _Conversion:
             if not draft.abstract:
                 _join_holds(draft, lineage)
             kept.append(draft)
-        used = {name for draft in kept if not draft.abstract for name in (d.name for d in _lineage(draft, known))}
-        kept = [draft for draft in kept if draft.name in used]
+        needed = {one.name for draft in kept if not draft.abstract for one in _lineage(draft, known)}
+        kept = [draft for draft in kept if draft.name in needed]
         if not any(not draft.abstract for draft in kept) and not self.out.problems:
             what = "nothing is found that an environment could require"
             hint = "name a requirements file or a pyproject.toml with dependencies"
             self.out.problems.append(Problem(file="the project", what=what, hint=hint))
+        others = other_indexes(self.found.files.values(), self.found.projects)
+        used = add_sources(kept, others, self.found.projects, self.targets, self.out)
         for draft in kept:
-            mine = tuple(draft.sources)
+            mine = tuple(draft.places)
             draft.notes += [note for note in dict.fromkeys(self.out.notes) if mine and str(note.place).startswith(mine)]
-        return sorted(kept, key=lambda draft: not draft.abstract)
+        return sorted(kept, key=lambda draft: not draft.abstract), used
 
 
 def _innermost_first(files: Mapping[str, RequirementsFile]) -> list[str]:

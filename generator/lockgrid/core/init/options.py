@@ -46,6 +46,8 @@ def lost_options(entry: Entry, place: Place, draft: Draft, out: Collected) -> No
             out.notes.append(Note(place, said, f"pip overlooks {option} beside a requirement, and so does this"))
         elif option in ("--no-binary", "--only-binary"):
             _binary(option, value, place, said, draft, out)
+        elif option == "--extra-index-url" and not entry.variables and "$" not in value:
+            continue  # core.init.sourcing says what becomes of it
         elif option in _LOST:
             what, hint = _LOST[option]
             out.notes.append(Note(place, said, f"{option} is not carried over: {what}", hint))

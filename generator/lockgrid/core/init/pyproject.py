@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from packaging.dependency_groups import DependencyGroupInclude, DependencyGroupResolver
-from packaging.markers import Marker
+from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.init.carry import Local, carry, is_reference
 from lockgrid.core.init.values import Collected, Note, Place, Wanted
 from lockgrid.core.schema import nearest
+from lockgrid.core.targets import forbidden_marker
 
 _UNREAD = {
     "poetry": ("dependencies", "dev-dependencies", "group", "extras"),
@@ -23,9 +24,7 @@ _UNREAD = {
     "pixi": ("dependencies", "pypi-dependencies", "feature"),
 }
 _UV_HINTS = {
-    "sources": "of another index: [sources] in its file and [indexes] in envs/targets.toml; else require a release",
     "workspace": "name the pyproject.toml of each member",
-    "index": "name it under [indexes] in envs/targets.toml, and its packages under [sources]",
     "index-url": "lockgrid asks the index that uv is configured with: keep it in uv.toml or UV_DEFAULT_INDEX",
     "extra-index-url": "name it under [indexes] in envs/targets.toml, and its packages under [sources]",
     "find-links": "put the files on an index that uv is configured with",
@@ -40,7 +39,8 @@ _UV_HINTS = {
 class ProjectFile:
     """A ``pyproject.toml``. Requirements on the project itself are put in the place of what they stand for.
 
-    ``has_project`` tells whether there is a ``[project]`` table, ``constraints`` and ``overrides`` are uv's.
+    ``has_project`` tells whether there is a ``[project]`` table. ``constraints``, ``overrides``, ``indexes`` (name to
+    URL) and ``sources`` (package to the index, the marker and the place of each entry) are uv's.
     """
 
     file: str
@@ -53,6 +53,8 @@ class ProjectFile:
     groups: dict[str, list[Wanted]] = field(default_factory=dict)
     constraints: list[Wanted] = field(default_factory=list)
     overrides: list[Wanted] = field(default_factory=list)
+    indexes: dict[str, str] = field(default_factory=dict)
+    sources: dict[NormalizedName, list[tuple[str, str, Place]]] = field(default_factory=dict)
 
     def of_extra(self, name: str) -> list[Wanted] | None:
         """The requirements of an extra, by whatever spelling; None where there is none."""
@@ -87,6 +89,7 @@ def read_project(file: str, text: str, out: Collected) -> ProjectFile:
     project.dependencies = own.spread(declared)
     project.extras = {name: own.spread(wanted, (name,)) for name, wanted in extras.items()}
     project.groups = {name: own.spread(wanted) for name, wanted in groups.items()}
+    reader.indexes(uv, project)
     reader.unread(data, table, uv)
     return project
 
@@ -224,6 +227,29 @@ class _Reader:
                 found.append(carried)
         return found
 
+    def indexes(self, uv: Mapping[str, Any], project: ProjectFile) -> None:
+        """What ``[sources]`` can say of uv's indexes and of what comes from them; the rest is noted."""
+        listed = uv.get("index", [])
+        for number, entry in enumerate(listed if isinstance(listed, list) else []):
+            name, url = (entry.get(key) for key in ("name", "url")) if isinstance(entry, dict) else (None, None)
+            if isinstance(name, str) and isinstance(url, str) and not entry.get("default"):
+                project.indexes[name] = url
+            else:
+                hint = "lockgrid asks the index that uv is configured with: keep it in uv.toml or UV_DEFAULT_INDEX"
+                place = Place(self.file, key=f"tool.uv.index[{number}]")
+                self.out.notes.append(Note(place, _brief(entry), "is not carried over", hint))
+        for package, value in self.table(uv, "sources", "tool.uv.sources").items():
+            place = Place(self.file, key=f"tool.uv.sources.{package}")
+            for entry in value if isinstance(value, list) else [value]:
+                marker = entry.get("marker", "") if isinstance(entry, dict) else ""
+                if isinstance(entry, dict) and entry.keys() <= {"index", "marker"} and _is_marker(marker):
+                    row = (str(entry.get("index", "")), marker, place)
+                    project.sources.setdefault(canonicalize_name(package), []).append(row)
+                else:
+                    what = f"is not carried over, so {package} comes from the usual index"
+                    hint = "make sure that this has the same project, or take it out of requires"
+                    self.out.notes.append(Note(place, _brief(entry), what, hint))
+
     def unread(self, data: Mapping[str, Any], project: Mapping[str, Any], uv: Mapping[str, Any]) -> None:
         """Say what may name dependencies and is not read."""
         for key in ("dependencies", "optional-dependencies"):
@@ -250,6 +276,16 @@ class _Reader:
                 rows = [(key, _brief(value))]
             for name, said in rows:
                 self.out.notes.append(Note(Place(self.file, key=f"tool.uv.{name}"), said, "is not carried over", hint))
+
+
+def _is_marker(text: object) -> bool:
+    """Whether it is a marker that targets answer, or none."""
+    if not isinstance(text, str):
+        return False
+    try:
+        return not text or (bool(Marker(text)) and not forbidden_marker(text))
+    except InvalidMarker:
+        return False
 
 
 def _brief(value: object) -> str:

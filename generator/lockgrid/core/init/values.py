@@ -82,7 +82,8 @@ class Draft:
     holds: list[Bound] = field(default_factory=list)
     overrides: list[Bound] = field(default_factory=list)
     sdists: dict[str, str] = field(default_factory=dict)
-    sources: list[str] = field(default_factory=list)
+    packages: dict[str, str] = field(default_factory=dict)  # [sources]
+    places: list[str] = field(default_factory=list)  # how places begin whose notes concern it
     notes: list[Note] = field(default_factory=list)
     remark: str = ""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import tomlkit
 from tomlkit.items import Array, Item, Table
 
+from lockgrid.core.init.sourcing import Other, is_local
 from lockgrid.core.init.targets import Choice
 from lockgrid.core.init.values import Bound, Draft, Note, Wanted
 from lockgrid.core.merge import TARGETS
@@ -45,16 +46,17 @@ def environment_file(draft: Draft) -> str:
     for name, entries, why in (
         ("sdists", {key: tomlkit.item(value) for key, value in draft.sdists.items()}, "may come as a sdist"),
         ("overrides", _bounds(draft.overrides), "replaces what packages ask of these"),
+        ("sources", {key: tomlkit.item(index) for key, index in draft.packages.items()}, "come from this index alone"),
         ("hold", _bounds(draft.holds), "bounds these packages wherever they come in"),
     ):
         if entries:
             document.add(tomlkit.nl())
             document[name] = _table(entries, why)
-    local = [one for one in draft.requires if _is_local(one)]
-    if local:
+    local = {str(one.requirement): one.requirement.name for one in draft.requires if is_local(one.requirement)}
+    if local and not draft.packages:
         document.add(tomlkit.nl())
-        _comment(document, _LOCAL + ", ".join(dict.fromkeys(str(one.requirement) for one in local)))
-        for line in ("[sources]", *dict.fromkeys(f'{one.requirement.name} = "other"' for one in local)):
+        _comment(document, _LOCAL + ", ".join(local))
+        for line in ("[sources]", *dict.fromkeys(f'{name} = "other"' for name in local.values())):
             document.add(tomlkit.comment(line))
     if not draft.abstract:
         document.add(tomlkit.nl())
@@ -69,7 +71,7 @@ _LOCAL = (
 )
 
 
-def targets_file(choice: Choice, notes: Iterable[Note]) -> str:
+def targets_file(choice: Choice, others: Sequence[Other], notes: Iterable[Note]) -> str:
     """The text of ``envs/targets.toml``. ``notes`` are those that concern no environment in particular."""
     document = tomlkit.document()
     _comment(document, "Written by `lockgrid init`. It is yours now: change what you like.")
@@ -88,14 +90,22 @@ def targets_file(choice: Choice, notes: Iterable[Note]) -> str:
         tables[platform.name] = table
     document["platforms"] = tables
     document.add(tomlkit.nl())
-    for line in _INDEXES.splitlines():
-        document.add(tomlkit.comment(line))
+    if others:
+        _comment(document, _NAMED)
+        document["indexes"] = {other.name: other.url for other in others}
+    else:
+        for line in _INDEXES.splitlines():
+            document.add(tomlkit.comment(line))
     return tomlkit.dumps(document)
 
 
 _FLOORS = (
     "A lower one reaches more machines, a higher one more wheels. Nearly all wheels serve glibc 2.28 (manylinux_2_28 "
     "and older) and macOS 15.0; where one does not, `lockgrid explain` says so."
+)
+_NAMED = (
+    "Only packages under [sources] of an environment come from these. Where one tells no upload times: "
+    'name = { url = "...", dateless = true } (docs/envs.md).'
 )
 _INDEXES = """\
 Other indexes, for [sources] of an environment (docs/envs.md); the index for all else is uv's own:
@@ -114,17 +124,15 @@ def manifest(requires_python: str) -> str:
     return tomlkit.dumps(document)
 
 
-def file_texts(drafts: Sequence[Draft], choice: Choice, notes: Sequence[Note]) -> dict[str, str]:
+def file_texts(
+    drafts: Sequence[Draft], choice: Choice, others: Sequence[Other], notes: Sequence[Note]
+) -> dict[str, str]:
     """All of ``envs/`` by path; notes that no draft tells go to ``targets.toml``."""
     told = {note for draft in drafts for note in draft.notes}
     rest = [note for note in dict.fromkeys(notes) if note not in told]
-    return {TARGETS: targets_file(choice, rest)} | {
+    return {TARGETS: targets_file(choice, others, rest)} | {
         f"envs/{draft.name}.toml": environment_file(draft) for draft in drafts
     }
-
-
-def _is_local(wanted: Wanted) -> bool:
-    return any("+" in specifier.version for specifier in wanted.requirement.specifier)
 
 
 def _printable(text: str) -> str:
@@ -156,7 +164,11 @@ def _requires(wanted: Sequence[Wanted]) -> Array:
     array = tomlkit.array()
     rows = {str(one.requirement): one.doubt for one in wanted}
     for text, doubt in rows.items():
-        array.add_line(text, indent="    ", comment=_printable(doubt) or None)
+        array.add_line(
+            tomlkit.string(text, literal='"' in text and "'" not in text),
+            indent="    ",
+            comment=_printable(doubt) or None,
+        )
     if rows:
         array.add_line(indent="")
     return array

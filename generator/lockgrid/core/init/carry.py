@@ -46,7 +46,7 @@ def carry(text: str, place: Place, said: str, out: Collected, *, editable: bool 
     body, _, marker = (part.strip() for part in _split_marker(text))
     if _is_local(body, editable=editable):
         return _local(body, marker, place, said, out)
-    if _SCHEME.match(body) and " @ " not in body:
+    if " @ " not in body and (_SCHEME.match(body) or body.endswith(_ARCHIVES)):
         return _from_url(body, "", marker, place, said, out)
     try:
         requirement = Requirement(text)
@@ -136,7 +136,7 @@ def _from_url(url: str, named: str, marker: str, place: Place, said: str, out: C
         what = f"left out: {_NO_URL}, and it does not say which package it is"
         out.notes.append(Note(place, said, what, 'add "name==version" to requires if the index has it'))
         return None
-    doubt = f"{public(url)}: {_NO_URL}, so the index's release is asked for. Is it the same project?"
+    doubt = f"{public(said)}: {_NO_URL}, so the index's release is asked for. Is it the same project?"
     wanted = _checked(requirement, place, said, out, doubt)
     if wanted is not None:
         what = f'{_NO_URL}, so "{text}" of the index is required instead'

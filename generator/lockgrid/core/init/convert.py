@@ -7,17 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.init import names
-from lockgrid.core.init.carry import Local, applies, carry, is_reference
+from lockgrid.core.init.bounds import add_holds, add_overrides, join_holds
+from lockgrid.core.init.carry import Local, carry, is_reference
 from lockgrid.core.init.follow import RequirementsFile
 from lockgrid.core.init.options import lost_hashes, lost_options
 from lockgrid.core.init.pyproject import ProjectFile, under
 from lockgrid.core.init.sourcing import Other, add_sources, other_indexes
-from lockgrid.core.init.values import Bound, Collected, Draft, Note, Place, Wanted
-from lockgrid.core.requirement import tidy
+from lockgrid.core.init.values import Collected, Draft, Note, Place, Wanted
 from lockgrid.errors import Problem
 from lockgrid.model.target import Target
 
@@ -70,8 +68,8 @@ class _Conversion:
             base.abstract = True
             base.requires += project.dependencies
             base.places += [f"{project.file}: project.dependencies[", f"{project.file}: tool.uv."]
-            self._hold(base, project.constraints)
-            self._override(base, project.overrides)
+            add_holds(base, project.constraints, self.targets, self.out)
+            add_overrides(base, project.overrides, self.out)
             self.bases[project.file] = base
             shared = [base.name]
         if project.dependencies:
@@ -83,6 +81,8 @@ class _Conversion:
             ("group", "dependency-groups", project.groups),
         ):
             for name, wanted in sets.items():
+                if kind == "extra" and name in project.kept:
+                    continue
                 draft = self._draft(name, kind, f"{project.file}, {key}.{name}")
                 draft.summary = f"{kind} {name}" + (f" of {project.name}" if project.name else "")
                 draft.extends += shared
@@ -134,7 +134,7 @@ class _Conversion:
             if other in self.bases and self.bases[other].name not in draft.extends:
                 draft.extends.append(self.bases[other].name)
             elif other not in self.bases:
-                self._hold(draft, self._wanted(other, draft, bounds=True))
+                add_holds(draft, self._wanted(other, draft, bounds=True), self.targets, self.out)
         draft.requires += self._wanted(path, draft)
 
     def _wanted(self, path: str, draft: Draft, *, bounds: bool = False) -> list[Wanted]:
@@ -193,8 +193,6 @@ class _Conversion:
             wanted += known or []
         return [under(each, marker) for each in wanted]
 
-    # -- bounds ----------------------------------------------------------------------------------------
-
     def _constraints(self, path: str) -> None:
         draft = self._draft(names.of_file(path), "constraints", path)
         draft.abstract = True
@@ -204,39 +202,7 @@ class _Conversion:
         wanted = self._wanted(path, draft, bounds=True)
         for other in self.found.files[path].constraints:
             wanted += self._wanted(other, draft, bounds=True)
-        self._hold(draft, wanted)
-
-    def _hold(self, draft: Draft, wanted: Sequence[Wanted]) -> None:
-        """Write constraints as ``[hold]``, which knows no marker: such a bound must hold on all targets, or on none."""
-        bounds: dict[NormalizedName, list[Wanted]] = {}
-        for one in wanted:
-            requirement = one.requirement
-            somewhere, everywhere = applies(requirement, self.targets)
-            what = hint = ""
-            if not requirement.specifier:
-                what = "left out: it bounds no version"
-            elif not somewhere:
-                what = "left out: its marker holds on no target of the grid"
-            elif not everywhere:
-                what = "left out: [hold] knows no markers, and this one does not hold on all targets"
-                hint = f'add "{requirement}" to requires of environments that require {requirement.name} anyway'
-            if what:
-                self.out.notes.append(Note(one.place, str(requirement), what, hint))
-            else:
-                bounds.setdefault(canonicalize_name(requirement.name), []).append(one)
-        for name, ones in bounds.items():
-            version = _together([str(one.requirement.specifier) for one in ones])
-            draft.holds.append(Bound(name, version, "a constraint of " + ", ".join(str(one.place) for one in ones)))
-
-    def _override(self, draft: Draft, wanted: Sequence[Wanted]) -> None:
-        for one in wanted:
-            requirement = one.requirement
-            if requirement.marker or requirement.extras or not requirement.specifier:
-                what = "left out: [overrides] takes a version alone, for all targets"
-                self.out.notes.append(Note(one.place, str(requirement), what, "see docs/envs.md, [overrides]"))
-                continue
-            name = canonicalize_name(requirement.name)
-            draft.overrides.append(Bound(name, str(requirement.specifier), f"as in {one.place}"))
+        add_holds(draft, wanted, self.targets, self.out)
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -252,7 +218,7 @@ class _Conversion:
                 self.out.notes.append(Note(Place(place[0], key=place[2]), "", what))
                 continue
             if not draft.abstract:
-                _join_holds(draft, lineage)
+                join_holds(draft, lineage)
             kept.append(draft)
         needed = {one.name for draft in kept if not draft.abstract for one in _lineage(draft, known)}
         kept = [draft for draft in kept if draft.name in needed]
@@ -262,6 +228,8 @@ class _Conversion:
             self.out.problems.append(Problem(file="the project", what=what, hint=hint))
         others = other_indexes(self.found.files.values(), self.found.projects)
         used = add_sources(kept, others, self.found.projects, self.targets, self.out)
+        files = list(dict.fromkeys(note.place.file for note in self.out.notes))
+        self.out.notes.sort(key=lambda note: (files.index(note.place.file), note.place.line))
         for draft in kept:
             mine = tuple(draft.places)
             draft.notes += [note for note in dict.fromkeys(self.out.notes) if mine and str(note.place).startswith(mine)]
@@ -289,26 +257,3 @@ def _lineage(draft: Draft, known: Mapping[str, Draft]) -> list[Draft]:
     for name in draft.extends:
         found += [base for base in _lineage(known[name], known) if base not in found]
     return [*found, draft]
-
-
-def _join_holds(draft: Draft, lineage: Sequence[Draft]) -> None:
-    """The nearest ``[hold]`` of a package replaces those of bases, but constraints add up."""
-    several: dict[NormalizedName, list[Bound]] = {}
-    for one in lineage:
-        for bound in one.holds:
-            several.setdefault(bound.name, []).append(bound)
-    for name, bounds in several.items():
-        if len(bounds) > 1:
-            whys = dict.fromkeys(bound.why for bound in bounds)
-            draft.holds = [own for own in draft.holds if own.name != name]
-            draft.holds.append(Bound(name, _together([bound.version for bound in bounds]), "; ".join(whys)))
-
-
-def _together(specifiers: Sequence[str]) -> str:
-    """All of the specifiers as one."""
-    if len(specifiers) == 1:
-        return specifiers[0]
-    try:
-        return tidy(specifiers)
-    except ValueError:  # === takes anything
-        return str(SpecifierSet(",".join(specifiers)))

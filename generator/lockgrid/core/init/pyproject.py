@@ -39,8 +39,9 @@ _UV_HINTS = {
 class ProjectFile:
     """A ``pyproject.toml``. Requirements on the project itself are put in the place of what they stand for.
 
-    ``has_project`` tells whether there is a ``[project]`` table. ``constraints``, ``overrides``, ``indexes`` (name to
-    URL) and ``sources`` (package to the index, the marker and the place of each entry) are uv's.
+    ``has_project`` tells whether there is a ``[project]`` table. ``kept`` names the extras that
+    ``lockgrid lock`` keeps: they come from ``envs/``. ``constraints``, ``overrides``, ``indexes`` (name to URL) and
+    ``sources`` (package to the index, the marker and the place of each entry) are uv's.
     """
 
     file: str
@@ -53,6 +54,7 @@ class ProjectFile:
     groups: dict[str, list[Wanted]] = field(default_factory=dict)
     constraints: list[Wanted] = field(default_factory=list)
     overrides: list[Wanted] = field(default_factory=list)
+    kept: tuple[str, ...] = ()
     indexes: dict[str, str] = field(default_factory=dict)
     sources: dict[NormalizedName, list[tuple[str, str, Place]]] = field(default_factory=dict)
 
@@ -88,6 +90,7 @@ def read_project(file: str, text: str, out: Collected) -> ProjectFile:
     own = _Itself(project.name, declared, extras, out)
     project.dependencies = own.spread(declared)
     project.extras = {name: own.spread(wanted, (name,)) for name, wanted in extras.items()}
+    project.kept = reader.kept(data, project.extras)
     project.groups = {name: own.spread(wanted) for name, wanted in groups.items()}
     reader.indexes(uv, project)
     reader.unread(data, table, uv)
@@ -185,6 +188,16 @@ class _Reader:
             elif isinstance(carried := carry(text, place, text, self.out), Wanted):
                 found.append(carried)
         return found
+
+    def kept(self, data: Mapping[str, Any], extras: Mapping[str, object]) -> tuple[str, ...]:
+        """The extras that ``lockgrid lock`` keeps."""
+        own = self.table(self.table(data, "tool"), "lockgrid", "tool.lockgrid")
+        names = tuple(name for name in self.strings(own, "extras", "tool.lockgrid.extras") if name in extras)
+        if names:
+            place = Place(self.file, key="tool.lockgrid.extras")
+            what = "lockgrid keeps these extras, and they are not read: they come from envs/"
+            self.out.notes.append(Note(place, ", ".join(names), what))
+        return names
 
     def groups(self, data: Mapping[str, Any]) -> dict[str, list[Wanted]]:
         """The dependency groups with their includes put in place. Groups that are wrong are problems."""

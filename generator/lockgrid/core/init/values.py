@@ -46,7 +46,7 @@ class Note:
     hint: str = ""
 
     def __str__(self) -> str:
-        said = f"{public(self.said)}: " if self.said else ""
+        said = f"`{public(self.said)}`: " if self.said else ""
         tail = f" ({self.hint})" if self.hint else ""
         return f"{self.place}: {said}{self.what}{tail}"
 

@@ -26,8 +26,8 @@ name = "index"
 imports = ["module"]"""
 
 
-def environment_file(draft: Draft) -> str:
-    """The text of ``envs/<name>.toml``."""
+def environment_file(draft: Draft, example: str = "") -> str:
+    """The text of ``envs/<name>.toml``. ``example`` is the file that tells of further keys, empty for this one."""
     document = tomlkit.document()
     _comment(document, f"Written by `lockgrid init` from {draft.origin}. It is yours now: change what you like.")
     if draft.remark:
@@ -60,7 +60,8 @@ def environment_file(draft: Draft) -> str:
             document.add(tomlkit.comment(line))
     if not draft.abstract:
         document.add(tomlkit.nl())
-        for line in _FURTHER.splitlines():
+        further = f"Further keys: see {example}, and docs/envs.md." if example else _FURTHER
+        for line in further.splitlines():
             document.add(tomlkit.comment(line))
     return tomlkit.dumps(document)
 
@@ -130,9 +131,13 @@ def file_texts(
     """All of ``envs/`` by path; notes that no draft tells go to ``targets.toml``."""
     told = {note for draft in drafts for note in draft.notes}
     rest = [note for note in dict.fromkeys(notes) if note not in told]
-    return {TARGETS: targets_file(choice, others, rest)} | {
-        f"envs/{draft.name}.toml": environment_file(draft) for draft in drafts
-    }
+    texts = {TARGETS: targets_file(choice, others, rest)}
+    example = ""
+    for draft in drafts:
+        path = f"envs/{draft.name}.toml"
+        texts[path] = environment_file(draft, example)
+        example = example or ("" if draft.abstract else path)
+    return texts
 
 
 def _printable(text: str) -> str:

@@ -133,10 +133,10 @@ def test_a_comment_tells_the_encoding() -> None:
 
 # -- pip as the judge -------------------------------------------------------------------------------------
 
-_WORDS = st.sampled_from(
-    ["lib", "lib==1", "a[b]>=2", "-r", "-e", ".", "--hash=sha256:aa", "--pre", "-i", "https://index.example/a#b"]
-    + [";", "python_version<'3'", '"', "'", "#", "#x", "\\", "\\\\", "${V}", "${W}", "--no-such", "-", "--", "\t", "é"]
-)
+_REQUIREMENTS = ("lib", "lib==1", "a[b]>=2", ".", "https://index.example/a#b", "é")
+_OPTIONS = ("-r", "-e", "-i", "--hash=sha256:aa", "--pre", "--no-such", "-", "--")
+_SIGNS = (";", "python_version<'3'", '"', "'", "#", "#x", "\\", "\\\\", "${V}", "${W}", "\t")
+_WORDS = st.sampled_from([*_REQUIREMENTS, *_OPTIONS, *_SIGNS])
 _LINES = st.lists(_WORDS, max_size=6).map(" ".join)
 _TEXTS = st.lists(_LINES, max_size=6).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n", "\n\n", "\f"]).map(lambda end: end.join(lines))

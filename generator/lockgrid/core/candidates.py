@@ -13,7 +13,7 @@ from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
@@ -30,6 +30,15 @@ def wheel_tags(filename: str) -> frozenset[Tag]:
         return parse_wheel_filename(filename)[3]
     except InvalidWheelFilename:
         return frozenset()
+
+
+@cache
+def normal_filename(filename: str) -> object:
+    """What a file name says, however it spells it; of one that follows no specification, itself."""
+    try:
+        return parse_wheel_filename(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        return filename
 
 
 @cache
@@ -78,8 +87,14 @@ class Facts:
         return any(not file.is_wheel for version in self.versions(name) for file in self.release(name, version))
 
     def file(self, name: str, version: str, filename: str) -> IndexFile | None:
-        """The file of that name as the project's page lists it, None when it is not there."""
-        return next((f for f in self.release(name, Version(version)) if f.filename == filename), None)
+        """The file of that name as the project's page lists it, None when it is not there.
+
+        uv puts the names in file names into normal form, and old files have others: ``PySocks-1.7.1-py3-none-any.whl``.
+        """
+        files = self.release(name, Version(version))
+        exact = (f for f in files if f.filename == filename)
+        alike = (f for f in files if normal_filename(f.filename) == normal_filename(filename))
+        return next(exact, None) or next(alike, None)
 
 
 def at_index(key: str) -> str:

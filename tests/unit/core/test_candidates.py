@@ -20,7 +20,7 @@ from lockgrid.core.candidates import (
     wheel_tags,
 )
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, Page
 from lockgrid.model.target import Target
 from unit.builders import (
     AFTER,
@@ -243,6 +243,23 @@ def test_facts_find_releases_and_files_by_version_in_any_spelling() -> None:
     assert known.file("a", "1.0", "other.whl") is None
     with pytest.raises(KeyError):
         known.versions("b")
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked"),
+    [
+        ("PySocks-1.7.1-py3-none-any.whl", "pysocks-1.7.1-py3-none-any.whl"),
+        ("Old.Lib-1.0.0-py2.py3-none-any.whl", "old_lib-1.0.0-py2.py3-none-any.whl"),
+        ("Old.Lib-1.0.0.tar.gz", "old_lib-1.0.0.tar.gz"),
+    ],
+)
+def test_a_file_is_known_by_what_its_name_says_where_uv_spells_it_otherwise(listed: str, asked: str) -> None:
+    file = index_file(listed)
+    version = listed.removesuffix(".tar.gz").split("-")[1]
+    known = facts(Page(name="x", releases={str(Version(version)): (index_file("x-9-py3-none-any.whl"), file)}))
+    assert known.file("x", version, asked) == file
+    assert known.file("x", version, listed) == file
+    assert known.file("x", version, "another-1.0-py3-none-any.whl") is None
 
 
 def test_tags_are_those_of_the_file_name() -> None:

@@ -1,0 +1,1 @@
+"""A first ``envs/`` from what a project has: pyproject.toml and requirements files in, drafts and notes out."""

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.init.carry import Local, carry, is_reference
 from lockgrid.core.init.values import Collected, Note, Place, Wanted
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.core.targets import forbidden_marker
 
 _UNREAD = {

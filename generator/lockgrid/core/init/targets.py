@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from lockgrid.core.init.values import Collected, Note, Place
-from lockgrid.core.schema import nearest
+from lockgrid.core.table import nearest
 from lockgrid.errors import Problem
 from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 

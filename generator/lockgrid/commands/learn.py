@@ -178,9 +178,7 @@ def _read_sdist(file: IndexFile, data: bytes) -> Sdist:
     info = pkg_info(file.filename, data)
     static = static_metadata(info)
     metadata = parse_metadata(file, static) if static is not None else None
-    return Sdist(
-        build_requires=build_requirements(file.filename, data), metadata=metadata, licence=parse_licence(info)
-    )
+    return Sdist(build_requires=build_requirements(file.filename, data), metadata=metadata, licence=parse_licence(info))
 
 
 def _encode_sdist(sdist: Sdist) -> bytes:

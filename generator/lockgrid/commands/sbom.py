@@ -50,7 +50,7 @@ def sbom(context: Context, environment: str, platform: str, python: str) -> str:
 def explained(locked: LockedCells, environment: Environment, target: Target) -> tuple[ProvenCell, dict[str, Licence]]:
     """The cell with who asks for what, as its closure proof tells it, and the licences by sha256.
 
-    A sdist whose metadata is not static is not built for it: what it requires is what the lockfile says that it asked for.
+    A sdist whose metadata is not static is not built for it: it requires what the lockfile says that it asks for.
     """
     learner, cell = locked.learner, locked.cells[environment.name, target]
     learner.metadata(cell.pins)

@@ -73,12 +73,15 @@ def record(environment: Environment, found: Found, *, every: bool = False) -> li
 
 
 def stale(environments: Sequence[Environment], records: Sequence[FoundRecord]) -> Iterator[FoundRecord]:
-    """A finding for each acceptance that accepts nothing; one in a base has to serve one of those that extend it."""
+    """A finding for each acceptance that accepts nothing; one in a base has to serve one of those that extend it.
+
+    Of advisories it is not known here: ``lockgrid advisories`` tells.
+    """
     served = {(one.environment, one.finding.name) for one in records if one.accepted}
     used = {(a.file, a.name) for e in environments for a in e.accepts if (e.name, a.name) in served}
     for environment in environments:
         for acceptance in environment.accepts:
-            if (acceptance.file, acceptance.name) not in used:
+            if (acceptance.file, acceptance.name) not in used and not acceptance.name.startswith("advisory:"):
                 what = f"{acceptance.file} accepts {acceptance.name}, which no cell has any more: remove it"
                 finding = Finding(name=f"accept:{acceptance.name}", severity="warning", wheels=(), what=what)
                 yield FoundRecord(environment=environment.name, finding=finding, packages=(), cells=())

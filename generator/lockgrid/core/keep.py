@@ -111,9 +111,7 @@ def unbuilt_metadata(pin: Pin, lockfile: Lockfile, python: str) -> DistMetadata:
         for requirement in requirements
     ]
     provided = sorted({extra for extras in asked for extra in extras.split(",") if extra})
-    return DistMetadata(
-        name=pin.name, version=pin.version, requires_dist=tuple(lines), provides_extra=tuple(provided)
-    )
+    return DistMetadata(name=pin.name, version=pin.version, requires_dist=tuple(lines), provides_extra=tuple(provided))
 
 
 def _pinned_by(locked: LockedPin, *, built: bool | None = None) -> Callable[[IndexFile], bool]:

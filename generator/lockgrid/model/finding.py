@@ -10,13 +10,14 @@ Severity = Literal["error", "warning"]
 #: The number of the rules that findings are made by: raised when the same wheels come to be judged otherwise.
 RULES = 1
 
-#: What a finding's name may begin with, and so what an ``[accept]`` may name (docs/audit.md explains each).
+#: What a finding's name may begin with, and so what an ``[accept]`` may name (docs/audit.md explains each). An
+#: advisory is found by `lockgrid advisories` alone: no proof looks for it, so it decides nothing in a lock.
 KINDS = (
-    "any", "architecture", "binary", "corrupt", "cxxabi", "duplicate", "encrypted", "entry-points", "file-clash", "gcc",
-    "glibc", "glibc-private", "glibcxx", "library", "machine", "macos", "member-path", "record", "shadow", "size",
-    "symlink", "unlisted", "unread",
+    "advisory", "any", "architecture", "binary", "corrupt", "cxxabi", "duplicate", "encrypted", "entry-points",
+    "file-clash", "gcc", "glibc", "glibc-private", "glibcxx", "library", "machine", "macos", "member-path", "record",
+    "shadow", "size", "symlink", "unlisted", "unread",
 )  # fmt: skip
-#: Those of proof 5; the others are of proof 4.
+#: Those of proof 5; the others are of proof 4, but for advisories.
 FILE_KINDS = frozenset(
     {"duplicate", "entry-points", "file-clash", "member-path", "record", "shadow", "size", "symlink", "unlisted"}
 )

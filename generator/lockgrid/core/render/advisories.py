@@ -55,9 +55,9 @@ def _where(cells: Sequence[CellName]) -> Iterator[str]:
     environments: dict[tuple[str, str], list[str]] = {}
     for (environment, versions), names in platforms.items():
         environments.setdefault((" ".join(names), versions), []).append(environment)
-    for (names, versions), several in environments.items():
-        where = "locks/build.txt" if several == [BUILD] else f"{', '.join(several)}: {names}"
-        yield f"    {where}, Python {versions}"
+    for (where, versions), several in environments.items():
+        whose = "locks/build.txt" if several == [BUILD] else f"{', '.join(several)}: {where}"
+        yield f"    {whose}, Python {versions}"
 
 
 def _counted(cells: Sequence[CellName]) -> str:

@@ -137,7 +137,7 @@ def judge(
         for (name, version), cells in pins.items()
         if (name, version) not in audited
     )
-    used = {(a.file, a.name) for one in advisories for e in environments for a in _acceptances(e, one)}
+    used = {(a.file, a.name) for one in advisories for e in _concerned(one, environments) for a in _acceptances(e, one)}
     known = {(a.file, a.name) for e in environments for a in e.accepts if a.name.startswith(f"{KIND}:")}
     return Advisories(
         service=service,
@@ -157,14 +157,10 @@ def _grouped(audited: Mapping[PinName, Sequence[Vulnerability]]) -> list[_Group]
     groups: list[tuple[set[str], _Group]] = []
     for pin in sorted(audited, key=_pin_key):
         for found in audited[pin]:
-            ids, members = set(found.ids), [(pin, found)]
-            apart = []
-            for known, group in groups:
-                if known & ids:
-                    ids, members = ids | known, [*group, *members]
-                else:
-                    apart.append((known, group))
-            groups = [*apart, (ids, members)]
+            joined = [entry for entry in groups if entry[0] & found.ids]
+            ids = set(found.ids).union(*(known for known, _ in joined))
+            members = [*(member for _, group in joined for member in group), (pin, found)]
+            groups = [*(entry for entry in groups if entry not in joined), (ids, members)]
     return [group for _, group in groups]
 
 
@@ -187,15 +183,25 @@ def _advisory(
         accepted=(),
         open=(),
     )
-    touched = {cell[0] for pin in advisory.pins for cell in pin.cells}
+    touched = _touched(advisory)
     reasons = {e.name: _acceptances(e, advisory) for e in environments if e.name in touched}
-    if BUILD in touched:  # what builds a sdist is accepted by those who allow one
+    if BUILD in touched:
         reasons[BUILD] = [a for e in environments if e.sdists for a in _acceptances(e, advisory)]
     return replace(
         advisory,
         accepted=tuple((name, found[0].why) for name, found in sorted(reasons.items()) if found),
         open=tuple(sorted(name for name in touched if not reasons.get(name))),
     )
+
+
+def _touched(advisory: Advisory) -> set[str]:
+    return {cell[0] for pin in advisory.pins for cell in pin.cells}
+
+
+def _concerned(advisory: Advisory, environments: Iterable[Environment]) -> list[Environment]:
+    """Those that it touches; what builds a sdist is for those to accept who allow one."""
+    touched = _touched(advisory)
+    return [e for e in environments if e.name in touched or (BUILD in touched and e.sdists)]
 
 
 def _acceptances(environment: Environment, advisory: Advisory) -> list[Acceptance]:

@@ -22,7 +22,7 @@ def _lines(found: Advisories) -> Iterator[str]:
     for pin in found.not_audited:
         yield f"not audited: {pin.name}=={pin.version} ({_counted(pin.cells)}): {pin.why}"
     for file, name in found.stale:
-        yield f"{file} accepts {name}, which no pin has: remove it"
+        yield f"{file} accepts {name}, which none of its pins has: remove it"
     accepted = sum(1 for advisory in found.advisories if not advisory.open)
     counted = f"{len(found.advisories)} advisories" + (f", {accepted} of them accepted" if accepted else "")
     audited = f"{found.pins - len(found.not_audited)} of {found.pins} pins audited, in {found.cells} cells"

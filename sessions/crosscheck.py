@@ -93,7 +93,7 @@ def crosscheck(given: Sequence[str], tools: Tools | None = None) -> None:
         interpreter = _interpreter(grid, python, tools) if chosen else ""
         for name in chosen if interpreter else ():
             judged += 1
-            failed += [] if _judge(grid.choose(name, python, RUNNING, probe), grid, interpreter) else [name]
+            failed += [] if _judge(grid.choose(name, python, RUNNING, probe), interpreter) else [name]
     if failed:
         raise Failure(
             "crosscheck", f"pip does not agree with the locks of {', '.join(dict.fromkeys(failed))}, see above"
@@ -183,13 +183,12 @@ def _urls(index: str = "", reserved: set[str] | frozenset[str] = frozenset()) ->
 # -- the judgement -----------------------------------------------------------------------------------------
 
 
-def _judge(cell: Cell, grid: Grid, interpreter: str) -> bool:
+def _judge(cell: Cell, interpreter: str) -> bool:
     """Whether pip agrees with the lock of a cell; every difference is said, with what explains it."""
     began = time.perf_counter()
     spec = read_spec(ROOT, cell.environment)
     env = pip_env(cell)
-    installed = dict(grid.choose(TOOLS, cell.python, RUNNING, probe).pins) if grid.cells(TOOLS) else None
-    found = [*compile_differences(cell, spec, interpreter, env), *sync_differences(cell, interpreter, env, installed)]
+    found = [*compile_differences(cell, spec, interpreter, env), *sync_differences(cell, interpreter, env)]
     seconds = time.perf_counter() - began
     if not found:
         what = f"pip-compile arrives at the same {len(cell.pins)} pins, and pip-sync takes the lockfile"
@@ -273,26 +272,23 @@ def _why(name: str, pin: Pinned | None, freed: set[str]) -> str:
     return ""
 
 
-def sync_differences(
-    cell: Cell, interpreter: str, env: Mapping[str, str], installed: Mapping[str, str] | None
-) -> list[Difference]:
-    """Whether ``pip-sync --dry-run`` would install what the lock pins and is not ``installed`` there already.
-
-    ``installed`` None: what is there is not known, and it only has to take the file.
-    """
-    words = ["--dry-run", "--no-config", str(cell.lockfile)]
-    done = _run([interpreter, "-m", "piptools", "sync", *words], env)
-    if done.returncode not in (0, 1) or "Traceback" in done.stderr:  # 1: there is something to do
-        said = done.stderr.strip().splitlines()
+def sync_differences(cell: Cell, interpreter: str, env: Mapping[str, str]) -> list[Difference]:
+    """Whether ``pip-sync --dry-run`` would install what the lock pins and the interpreter has not already."""
+    listed = _run([interpreter, "-m", "pip", "list", "--format", "json"], env)
+    done = _run([interpreter, "-m", "piptools", "sync", "--dry-run", "--no-config", str(cell.lockfile)], env)
+    if listed.returncode or done.returncode not in (0, 1) or "Traceback" in done.stderr:  # 1: there is something to do
+        said = (listed.stderr if listed.returncode else done.stderr).strip().splitlines()
         return [Difference(package=cell.environment, what="pip-sync failed:\n    " + "\n    ".join(said[-12:]))]
-    _, _, listed = done.stdout.partition("Would install:")
-    would = dict(line.strip().split("==", 1) for line in listed.splitlines() if "==" in line)
-    would = {canonicalize_name(name): version for name, version in would.items()}
-    expected = {n: v for n, v in cell.pins.items() if installed is None or installed.get(n) != v}
-    if installed is None:
-        expected = {name: version for name, version in expected.items() if name in would}
+    there: dict[str, str] = {canonicalize_name(entry["name"]): entry["version"] for entry in json.loads(listed.stdout)}
+    expected = {name: version for name, version in cell.pins.items() if there.get(name) != version}
+    lines = [line.strip() for line in done.stdout.partition("Would install:")[2].splitlines() if "==" in line]
+    would: dict[str, str] = {
+        canonicalize_name(n): version for n, _, version in (line.partition("==") for line in lines)
+    }
     return [
-        Difference(package=name, what=f"pip-sync would install {would.get(name, 'nothing')}, not {expected.get(name)}")
+        Difference(
+            package=name, what=f"pip-sync would install {would.get(name)}, the lock asks for {expected.get(name)}"
+        )
         for name in sorted({*would, *expected})
         if would.get(name) != expected.get(name)
     ]

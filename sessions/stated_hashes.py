@@ -1,7 +1,7 @@
 """pip-compile, which takes the sha256 of a file from the index's page. Run by a Python that has pip-tools.
 
 By itself it asks for a JSON API that few indexes have beside their pages, and of what that does not tell it downloads
-every file for every platform to hash it: some 30 GB for torch and what comes with it on Linux.
+every file for every platform to hash it: many gigabytes for torch and what comes with it on Linux.
 """
 
 from __future__ import annotations

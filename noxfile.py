@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sessions.arguments import parse
 from sessions.backend import backends, run_backend, run_backends
 from sessions.cell import Grid
+from sessions.crosscheck import crosscheck as judge_locks
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_command
 from sessions.uvsettings import uv_env
@@ -124,6 +125,12 @@ def bench(session: nox.Session) -> None:
     """Compare lockgrid with uv in one run: medians of pairs. Arguments go to tests/bench/bench.py."""
     install_tools(session)
     run(session, "python", "tests/bench/bench.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def crosscheck(session: nox.Session) -> None:
+    """Have pip's own resolver judge the locks of this machine. Arguments: [ENV...] [--python X.Y | --every-python]."""
+    _orderly(session, lambda: judge_locks(session.posargs))
 
 
 # -- the backends -----------------------------------------------------------------------------------------

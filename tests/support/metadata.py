@@ -92,14 +92,16 @@ def core_metadata(
     provides_extra: Sequence[str] = (),
     requires_python: str | None = None,
     metadata_version: str = "2.4",
+    headers: Sequence[str] = (),
 ) -> bytes:
-    """Return a METADATA or PKG-INFO file; `requires` are Requires-Dist values as they stand."""
+    """Return a METADATA or PKG-INFO file; `requires` are Requires-Dist values as they stand, `headers` lines."""
     lines = [f"Metadata-Version: {metadata_version}", f"Name: {name}", f"Version: {version}"]
     lines.append("Summary: made by a test")
     if requires_python is not None:
         lines.append(f"Requires-Python: {requires_python}")
     lines += [f"Provides-Extra: {extra}" for extra in provides_extra]
     lines += [f"Requires-Dist: {requirement}" for requirement in requires]
+    lines += headers
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -73,7 +73,7 @@ _WHEEL_PLATFORMS = (
 )
 _TOP_KEYS = {"packages", "quarantined", "envs", "targets", "expected"}
 _OFFER_KEYS = ("uploaded", "yanked", "core_metadata", "size", "sha256")
-_WHEEL_KEYS = ("files", "scripts", "metadata_name")
+_WHEEL_KEYS = ("files", "scripts", "metadata_name", "headers")
 _PACKAGE_KEYS = {"name", "version", "requires", "extras", "requires_python", "wheels"} | {
     *("python_wheels", "sdist", "index"),
     *_OFFER_KEYS,

@@ -62,6 +62,7 @@ def wheel(
     scripts: Mapping[str, str] | None = None,
     metadata_name: str | None = None,
     metadata_version: str = "2.4",
+    headers: Sequence[str] = (),
     build: str | None = None,
     compressed: bool = False,
     corrupt: Corruption | None = None,
@@ -74,6 +75,7 @@ def wheel(
         one module, `<name>.py`, which holds `__version__`; `{}` installs nothing importable.
     scripts: console script -> `module:function`.
     metadata_name: the Name of METADATA, where it shall differ from that of the file.
+    headers: further lines of METADATA.
     build: a build tag such as "1".
     compressed: deflate the entries, as real wheels do; the hash then depends on zlib.
     corrupt: damage to do, see `Corruption`. The hash is that of the damaged bytes.
@@ -85,6 +87,7 @@ def wheel(
         provides_extra=provides_extra,
         requires_python=requires_python,
         metadata_version=metadata_version,
+        headers=headers,
     )
     if files is None:
         files = {f"{escape(name)}.py": _module(version)}

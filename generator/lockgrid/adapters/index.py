@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 # So many wheels' contents are lost when a run dies.
 _BATCH = 16
+# A kind of the cache, numbered by what is kept of METADATA.
+_METADATA = "metadata-2"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 #: Told how many of how many are done.
@@ -143,14 +145,14 @@ class Index:
         Raises ``HashMismatchError`` or ``ToolError``, naming the file.
         """
         wanted = {file.sha256: file for file in files}
-        cached = self._cache.get("metadata", wanted)
+        cached = self._cache.get(_METADATA, wanted)
         found = {key: wheel.decode_metadata(value) for key, value in cached.items()}
         rest = [file for key, file in sorted(wanted.items()) if key not in found]
         if rest:
             fetched = self._run(lambda http: _gather([self._metadata(http, file) for file in rest], advance))
             new = dict(zip((file.sha256 for file in rest), fetched, strict=True))
             encoded = {key: wheel.encode_metadata(value) for key, value in new.items()}
-            self._cache.put("metadata", encoded, now=self._clock())
+            self._cache.put(_METADATA, encoded, now=self._clock())
             found |= new
         return found
 

@@ -13,8 +13,9 @@ import zipfile
 import zlib
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
+from typing import Any
 
-from packaging.metadata import parse_email
+from packaging.metadata import RawMetadata, parse_email
 from packaging.utils import (
     canonicalize_name,
     canonicalize_version,
@@ -24,7 +25,7 @@ from packaging.utils import (
 
 from lockgrid.adapters.source import SeekableFile
 from lockgrid.errors import HashMismatchError, ToolError
-from lockgrid.model.index import DistMetadata, IndexFile
+from lockgrid.model.index import DistMetadata, IndexFile, Licence
 
 # The end of a wheel: usually its directory and, just before it, the .dist-info folder.
 TAIL_BYTES = 24 * 1024
@@ -40,6 +41,8 @@ _END = struct.Struct("<4s4H2LH")
 _ENTRY_LENGTHS = struct.Struct("<3H")
 # Core metadata ends where the description begins, which is most of the file and of no use here.
 _HEADERS_END = re.compile(rb"\r?\n\r?\n")
+# Some write a whole licence into the field License; its first line is its name.
+_LICENCE_LIMIT = 200
 _BROKEN = "the file is broken on the index; require another version"
 
 #: Fetches ``[start, end)`` of a file and answers with the bytes, and with the offset at which they begin:
@@ -228,8 +231,8 @@ def check_metadata_hash(file: IndexFile, data: bytes) -> bytes:
 
 
 def parse_metadata(file: IndexFile, data: bytes) -> DistMetadata:
-    """What the closure proof needs of METADATA or PKG-INFO; the name and version must be the file's own."""
-    raw, _ = parse_email(_HEADERS_END.split(data, maxsplit=1)[0])
+    """What lockgrid needs of METADATA or PKG-INFO; the name and version must be the file's own."""
+    raw = _headers(data)
     if file.is_wheel:
         name, version = parse_wheel_filename(file.filename)[:2]
     else:
@@ -248,6 +251,25 @@ def parse_metadata(file: IndexFile, data: bytes) -> DistMetadata:
         requires_dist=tuple(" ".join(line.split()) for line in raw.get("requires_dist", [])),
         requires_python=raw.get("requires_python") or None,
         provides_extra=tuple(raw.get("provides_extra", [])),
+        licence=_licence(raw),
+    )
+
+
+def parse_licence(data: bytes) -> Licence:
+    """What METADATA or PKG-INFO says of the licence."""
+    return _licence(_headers(data))
+
+
+def _headers(data: bytes) -> RawMetadata:
+    return parse_email(_HEADERS_END.split(data, maxsplit=1)[0])[0]
+
+
+def _licence(raw: RawMetadata) -> Licence:
+    lines = [" ".join(line.split()) for line in raw.get("license", "").splitlines()]
+    return Licence(
+        expression=" ".join(raw.get("license_expression", "").split()),
+        text=next((line for line in lines if line), "")[:_LICENCE_LIMIT],
+        classifiers=tuple(c for c in raw.get("classifiers", []) if c.startswith("License ::")),
     )
 
 
@@ -259,20 +281,33 @@ def encode_metadata(metadata: DistMetadata) -> bytes:
         metadata.requires_dist,
         metadata.requires_python,
         metadata.provides_extra,
+        encode_licence(metadata.licence),
     ]
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def decode_metadata(value: bytes) -> DistMetadata:
     """The inverse of ``encode_metadata``."""
-    name, version, requires_dist, requires_python, provides_extra = json.loads(value)
+    name, version, requires_dist, requires_python, provides_extra, licence = json.loads(value)
     return DistMetadata(
         name=name,
         version=version,
         requires_dist=tuple(requires_dist),
         requires_python=requires_python,
         provides_extra=tuple(provides_extra),
+        licence=decode_licence(licence),
     )
+
+
+def encode_licence(licence: Licence) -> list[Any]:
+    """As a value of JSON."""
+    return [licence.expression, licence.text, licence.classifiers]
+
+
+def decode_licence(value: list[Any]) -> Licence:
+    """The inverse of ``encode_licence``, once through JSON."""
+    expression, text, classifiers = value
+    return Licence(expression=expression, text=text, classifiers=tuple(classifiers))
 
 
 def _unreadable(file: IndexFile, what: str) -> ToolError:

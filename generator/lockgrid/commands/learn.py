@@ -8,12 +8,19 @@ from dataclasses import dataclass, field
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
-from lockgrid.adapters.wheel import decode_metadata, encode_metadata, parse_metadata
+from lockgrid.adapters.wheel import (
+    decode_licence,
+    decode_metadata,
+    encode_licence,
+    encode_metadata,
+    parse_licence,
+    parse_metadata,
+)
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
 from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
-from lockgrid.core.sdist import build_requirements, static_metadata
+from lockgrid.core.sdist import build_requirements, pkg_info, static_metadata
 from lockgrid.model.grid import Blockers, Pin
 from lockgrid.model.index import DistMetadata, IndexFile, Sdist, page_key, split_key
 from lockgrid.model.spec import Domain, Environment
@@ -22,6 +29,8 @@ from lockgrid.progress import Progress
 
 # The pages of what is declared and the METADATA of that: enough to tell most cells that cannot be.
 _GUESS_ROUNDS = 2
+# Kinds of the cache, numbered by what is kept of METADATA.
+_SDIST, _BUILT = "sdist-2", "sdist-built-2"
 
 
 @dataclass(slots=True)
@@ -67,12 +76,12 @@ class Learner:
     def sdists(self, pins: Iterable[Pin]) -> dict[str, Sdist]:
         """What the sdists among the pins say of themselves, by sha256; each is downloaded once, ever."""
         wanted = {pin.file.sha256: pin for pin in pins if not pin.file.is_wheel}
-        found = {sha: _decode_sdist(value) for sha, value in self.cache.get("sdist", wanted).items()}
+        found = {sha: _decode_sdist(value) for sha, value in self.cache.get(_SDIST, wanted).items()}
         for sha, pin in wanted.items():
             if sha not in found:
                 self.progress.step(f"reading {pin.file.filename}")
                 found[sha] = _read_sdist(file := listed_file(pin, self.facts), self.index.download(file))
-                self.cache.put("sdist", {sha: _encode_sdist(found[sha])}, now=self.now)
+                self.cache.put(_SDIST, {sha: _encode_sdist(found[sha])}, now=self.now)
         self.facts.metadata |= {sha: sdist.metadata for sha, sdist in found.items() if sdist.metadata}
         return found
 
@@ -81,13 +90,13 @@ class Learner:
     ) -> dict[str, DistMetadata]:
         """What uv learnt of sdists by building them when it resolved the same cells before, by sha256."""
         keys = {sdist_key(environment, targets, sha): sha for sha in shas}
-        return {keys[key]: decode_metadata(value) for key, value in self.cache.get("sdist-built", keys).items()}
+        return {keys[key]: decode_metadata(value) for key, value in self.cache.get(_BUILT, keys).items()}
 
     def keep_built(self, domain: Domain, learnt: Mapping[str, DistMetadata]) -> None:
         """Keep what uv learnt of sdists by building them, for each environment of a resolution."""
         for environment, targets in domain:
             values = {sdist_key(environment, targets, sha): encode_metadata(m) for sha, m in learnt.items()}
-            self.cache.put("sdist-built", values, now=self.now)
+            self.cache.put(_BUILT, values, now=self.now)
 
     def scan(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that no resolution can save, with every reason (``core.forced``)."""
@@ -166,19 +175,22 @@ class Learner:
 
 
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:
-    static = static_metadata(file.filename, data)
+    info = pkg_info(file.filename, data)
+    static = static_metadata(info)
     metadata = parse_metadata(file, static) if static is not None else None
-    return Sdist(build_requires=build_requirements(file.filename, data), metadata=metadata)
+    return Sdist(build_requires=build_requirements(file.filename, data), metadata=metadata, licence=parse_licence(info))
 
 
 def _encode_sdist(sdist: Sdist) -> bytes:
     metadata = encode_metadata(sdist.metadata).decode() if sdist.metadata else None
-    return json.dumps([sdist.build_requires, metadata]).encode()
+    return json.dumps([sdist.build_requires, metadata, encode_licence(sdist.licence)]).encode()
 
 
 def _decode_sdist(value: bytes) -> Sdist:
     """The inverse of ``_encode_sdist``."""
-    build_requires, metadata = json.loads(value)
+    build_requires, metadata, licence = json.loads(value)
     return Sdist(
-        build_requires=tuple(build_requires), metadata=decode_metadata(metadata.encode()) if metadata else None
+        build_requires=tuple(build_requires),
+        metadata=decode_metadata(metadata.encode()) if metadata else None,
+        licence=decode_licence(licence),
     )

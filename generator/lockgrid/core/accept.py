@@ -79,6 +79,7 @@ def stale(
     """A finding for each acceptance that accepts nothing; one in a base has to serve one of those that extend it.
 
     Of ``blockers`` come names that may have been meant.
+    Of advisories it is not known here: ``lockgrid advisories`` tells.
     """
     served = {(one.environment, one.finding.name) for one in records if one.accepted}
     used = {(a.file, a.name) for e in environments for a in e.accepts if (e.name, a.name) in served}
@@ -86,7 +87,7 @@ def stale(
         known = {one.finding.name for one in records if one.environment == environment.name and not one.accepted}
         known |= {b.finding for (name, _), found in blockers.items() if name == environment.name for b in found} - {""}
         for acceptance in environment.accepts:
-            if (acceptance.file, acceptance.name) not in used:
+            if (acceptance.file, acceptance.name) not in used and not acceptance.name.startswith("advisory:"):
                 hint = nearest(acceptance.name.strip().lower(), known)
                 hint = hint if hint.startswith("did you mean") else "remove it"
                 what = f"{acceptance.file} accepts {acceptance.name}, and no cell has that: {hint}"

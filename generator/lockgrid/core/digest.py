@@ -34,6 +34,7 @@ def _digest(value: object) -> str:
 
 
 def _environment(environment: Environment) -> dict[str, object]:
+    accepts = sorted(a.name for a in environment.accepts if not a.name.startswith("advisory:"))
     return {
         "name": environment.name,
         "requires": sorted({_requirement(declared) for declared in environment.requires}),
@@ -43,7 +44,7 @@ def _environment(environment: Environment) -> dict[str, object]:
         "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
         "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
         **({"sources": sorted(map(_source, environment.sources))} if environment.sources else {}),
-        **({"accepts": sorted(a.name for a in environment.accepts)} if environment.accepts else {}),
+        **({"accepts": accepts} if accepts else {}),
     }
 
 

@@ -9,8 +9,8 @@ from packaging.version import Version
 
 from lockgrid.core.candidates import Facts, best_file
 from lockgrid.core.resolution import Preference
-from lockgrid.model.grid import LockedPin, OldLocks, Pin, ProvenCell
-from lockgrid.model.index import IndexFile, page_key
+from lockgrid.model.grid import LockedPin, Lockfile, OldLocks, Pin, ProvenCell
+from lockgrid.model.index import DistMetadata, IndexFile, page_key
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
@@ -90,6 +90,28 @@ def locked_pins(environment: Environment, target: Target, old: OldLocks, facts: 
             return None
         pins.append(Pin(name=locked.name, version=locked.version, file=best, index=index))
     return pins
+
+
+def unbuilt_metadata(pin: Pin, lockfile: Lockfile, python: str) -> DistMetadata:
+    """What a sdist requires as its lockfile tells it: every pin of this Python that it is said to ask for.
+
+    Those that it asks for when an extra is chosen stand under that extra.
+    """
+    asked: dict[str, list[str]] = {}
+    for locked in lockfile.pins:
+        for label in locked.via if python in locked.pythons else ():
+            asker, _, version = label.partition("==")
+            name, _, extras = asker.removesuffix("]").partition("[")
+            if (name, version) == (pin.name, pin.version):
+                asked.setdefault(extras, []).append(f"{locked.name}=={locked.version}")
+    lines = [
+        f"{requirement}; extra == '{extra}'" if extra else requirement
+        for extras, requirements in asked.items()
+        for extra in extras.split(",")
+        for requirement in requirements
+    ]
+    provided = sorted({extra for extras in asked for extra in extras.split(",") if extra})
+    return DistMetadata(name=pin.name, version=pin.version, requires_dist=tuple(lines), provides_extra=tuple(provided))
 
 
 def _pinned_by(locked: LockedPin, *, built: bool | None = None) -> Callable[[IndexFile], bool]:

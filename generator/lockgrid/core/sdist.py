@@ -41,12 +41,13 @@ def build_requirements(filename: str, data: bytes) -> tuple[str, ...]:
         raise _unreadable(filename, f"pyproject.toml: {error}") from error
 
 
-def static_metadata(filename: str, data: bytes) -> bytes | None:
-    """The PKG-INFO of the sdist where every wheel built from it will say the same (PEP 643), else None.
+def pkg_info(filename: str, data: bytes) -> bytes:
+    """The PKG-INFO of the sdist. Raises ``ToolError`` for an archive that cannot be read."""
+    return _member(filename, data, "PKG-INFO")
 
-    Raises ``ToolError`` for an archive that cannot be read.
-    """
-    text = _member(filename, data, "PKG-INFO")
+
+def static_metadata(text: bytes) -> bytes | None:
+    """The PKG-INFO where every wheel built from its sdist will say the same (PEP 643), else None."""
     raw, _ = parse_email(text)
     try:
         if Version(raw.get("metadata_version", "")) < _STATIC:

@@ -63,19 +63,40 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Licence:
+    """What METADATA says of the licence, as it is written there.
+
+    ``expression`` is ``License-Expression`` (PEP 639), ``text`` the first line of ``License``, both empty where absent;
+    ``classifiers`` are those that begin with ``License ::``.
+    """
+
+    expression: str = ""
+    text: str = ""
+    classifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DistMetadata:
-    """The part of a distribution's METADATA that the closure proof reads (core metadata specification)."""
+    """The part of a distribution's METADATA that lockgrid reads (core metadata specification).
+
+    All but ``licence`` is for the closure proof, which hashes these values often.
+    """
 
     name: str
     version: str
     requires_dist: tuple[str, ...] = ()
     requires_python: str | None = None
     provides_extra: tuple[str, ...] = ()
+    licence: Licence = field(default=Licence(), hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sdist:
-    """What a sdist says of itself: its build requirements, and its metadata where that is static (PEP 643)."""
+    """What a sdist says of itself: its build requirements, and its metadata where that is static (PEP 643).
+
+    The ``licence`` is read in any case: no build changes it.
+    """
 
     build_requires: tuple[str, ...]
     metadata: DistMetadata | None = None
+    licence: Licence = Licence()

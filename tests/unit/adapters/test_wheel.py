@@ -22,11 +22,12 @@ from lockgrid.adapters.wheel import (
     check_metadata_hash,
     decode_metadata,
     encode_metadata,
+    parse_licence,
     parse_metadata,
     read_metadata,
 )
 from lockgrid.errors import HashMismatchError, ToolError
-from lockgrid.model.index import DistMetadata, IndexFile
+from lockgrid.model.index import DistMetadata, IndexFile, Licence
 from support.archives import flip_byte, zip_bytes
 from support.wheels import Built, Corruption, wheel
 from unit.builders import HOST, digest
@@ -282,6 +283,32 @@ def test_pkg_info_of_a_sdist_is_parsed_too() -> None:
     assert parse_metadata(file, b"Metadata-Version: 2.4\nName: Foo-Bar\nVersion: 1.0.0\n").version == "1.0"
 
 
+LICENCE = """\
+Metadata-Version: 2.4
+Name: a
+Version: 1.0
+License-Expression: MIT  OR
+        Apache-2.0
+License:
+        The   A Licence
+        .
+        Permission is hereby granted
+Classifier: License :: OSI Approved :: MIT License
+Classifier: Topic :: Utilities
+
+License-Expression: no header
+"""
+
+
+def test_of_the_licence_the_fields_are_kept_and_of_its_text_the_first_line() -> None:
+    assert parse_licence(LICENCE.encode()) == Licence(
+        expression="MIT OR Apache-2.0", text="The A Licence", classifiers=("License :: OSI Approved :: MIT License",)
+    )
+    assert parse_metadata(listed(b""), LICENCE.encode()).licence == parse_licence(LICENCE.encode())
+    assert parse_licence(METADATA) == Licence()
+    assert len(parse_licence(f"Name: a\nLicense: {'long ' * 100}\n".encode()).text) == 200
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_description_is_no_header(end: bytes) -> None:
     lines = [b"Metadata-Version: 2.4", b"Name: a", b"Version: 1.0", b"Requires-Dist: b", b"", b"Requires-Dist: c"]
@@ -315,6 +342,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
         requires_dist=st.lists(TEXT, max_size=3).map(tuple),
         requires_python=st.none() | TEXT,
         provides_extra=st.lists(TEXT, max_size=3).map(tuple),
+        licence=st.builds(Licence, expression=TEXT, text=TEXT, classifiers=st.lists(TEXT, max_size=3).map(tuple)),
     )
 )
 def test_metadata_survives_the_cache(metadata: DistMetadata) -> None:

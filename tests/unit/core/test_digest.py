@@ -48,6 +48,7 @@ def digest(app: str = APP, targets: str = TARGETS) -> str:
         ('y = "why"\nz = "why"', 'z = "no wheel"\ny = "none"'),
         ("c = {", "C = {"),
         ('imports = ["a"]', 'imports = ["b"]\ncommands = [["x"]]'),
+        ("[accept]", '[accept]\n"advisory:GHSA-1" = "harmless"'),
     ],
 )
 def test_what_decides_no_lock_does_not_change_the_digest(old: str, new: str) -> None:

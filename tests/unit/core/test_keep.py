@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lockgrid.core.keep import keep_file, locked_pins, pinned, preferences
+from lockgrid.core.keep import keep_file, locked_pins, pinned, preferences, unbuilt_metadata
 from lockgrid.core.resolution import Preference
 from lockgrid.model.grid import LockedPin, Lockfile, Pin
 from lockgrid.model.index import IndexFile, Page
@@ -206,3 +206,16 @@ def test_a_locked_pin_is_looked_for_on_the_index_that_is_named() -> None:
     assert locked_pins(one, P10, locks, facts(page("a"), page("a@cpu", OLD))) == [
         pin("a", "1.0", index_file(OLD), index="cpu")
     ]
+
+
+def test_what_a_sdist_requires_is_what_its_lockfile_says_that_it_asks_for() -> None:
+    locks = lockfile(
+        locked("a", "1.0", ["3.9", "3.10"]),
+        locked("b", "2.0", ["3.9", "3.10"], via=["a==1.0", "c==1"]),
+        locked("c", "1", ["3.10"], via=["a==2.0", "ab==1.0"]),
+        locked("d", "1", ["3.10"], via=["a[x,y]==1.0", "envs/app.toml"]),
+        locked("e", "1", ["3.9"], via=["a==1.0"]),
+    )
+    found = unbuilt_metadata(pin("a", "1.0"), locks, "3.10")
+    assert found.requires_dist == ("b==2.0", "d==1; extra == 'x'", "d==1; extra == 'y'")
+    assert found.provides_extra == ("x", "y")

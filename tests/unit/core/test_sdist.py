@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from lockgrid.core.sdist import asked_extras, build_requirements, static_metadata
+from lockgrid.core.sdist import asked_extras, build_requirements, pkg_info, static_metadata
 from lockgrid.errors import ToolError
 from support.archives import tar_gz_bytes, zip_bytes
 from support.wheels import sdist
@@ -150,13 +150,13 @@ def described(text: str | None) -> bytes:
     ],
 )
 def test_metadata_is_static_where_the_standard_says_so(text: str | None, static: bool) -> None:
-    found = static_metadata("a-1.0.tar.gz", described(text))
+    found = static_metadata(pkg_info("a-1.0.tar.gz", described(text)))
     assert found == (text.encode() if static and text else None)
 
 
 def test_a_broken_archive_has_no_metadata() -> None:
     with pytest.raises(ToolError, match="cannot be read"):
-        static_metadata("a-1.0.tar.gz", b"no archive")
+        pkg_info("a-1.0.tar.gz", b"no archive")
 
 
 def test_extras_are_asked_by_environments_and_by_what_they_install() -> None:

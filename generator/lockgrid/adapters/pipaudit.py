@@ -1,0 +1,91 @@
+"""The only place that runs pip-audit: a program that asks a vulnerability service about pins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockgrid.errors import ToolError
+
+_LIMIT_SECONDS = 1800.0
+_INSTALL = "install it beside lockgrid (`pip install pip-audit`), or set LOCKGRID_PIP_AUDIT"
+# It exits with 0 where it found nothing, with 1 where it found something, and with 1 where it crashed.
+_CODES = (0, 1)
+
+
+def find_pip_audit(environ: Mapping[str, str]) -> str:
+    """The one to run: ``$LOCKGRID_PIP_AUDIT``, the one beside lockgrid, or the first on PATH.
+
+    Raises ``ToolError`` when there is none.
+    """
+    if chosen := environ.get("LOCKGRID_PIP_AUDIT"):
+        if not shutil.which(chosen):
+            raise ToolError(f"LOCKGRID_PIP_AUDIT names {chosen}, which cannot be run", next_step="correct or unset it")
+        return chosen
+    beside = Path(sys.executable).parent / ("pip-audit.exe" if os.name == "nt" else "pip-audit")
+    found = str(beside) if beside.is_file() else shutil.which("pip-audit", path=environ.get("PATH"))
+    if not found:
+        raise ToolError("pip-audit was not found", next_step=_INSTALL)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipAudit:
+    """pip-audit with one service: ``pypi``, or ``osv`` at ``osv_url`` (empty for pip-audit's own).
+
+    ``cache`` is the folder where it keeps answers for as long as their servers allow.
+    """
+
+    binary: str
+    environ: Mapping[str, str]
+    cache: Path
+    service: str = "pypi"
+    osv_url: str = ""
+
+    def report(self, requirements: str) -> str:
+        """Its JSON report on a requirements file of pins; nothing is resolved, installed or downloaded for it.
+
+        Raises ``ToolError`` where it fails, or comes to an end without a report.
+        """
+        with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder:
+            asked, told = Path(folder) / "pins.txt", Path(folder) / "report.json"
+            asked.write_text(requirements, encoding="utf-8")
+            code, said = self._run(asked, told)
+            if code in _CODES and told.is_file():
+                return told.read_text(encoding="utf-8")
+        lines = [line for line in said.splitlines() if line.strip()]
+        raise ToolError(
+            f"pip-audit ended with exit code {code} and no report:\n" + "\n".join(f"    {line}" for line in lines[-8:]),
+            next_step="check that its service can be reached; `--service` chooses another one",
+        )
+
+    def _run(self, asked: Path, told: Path) -> tuple[int, str]:
+        command = [self.binary, "--requirement", str(asked), "--no-deps", "--disable-pip"]
+        command += ["--format", "json", "--aliases", "on", "--desc", "on", "--progress-spinner", "off"]
+        command += ["--output", str(told), "--cache-dir", str(self.cache), "--vulnerability-service", self.service]
+        command += ["--osv-url", self.osv_url] if self.osv_url else []
+        # Every option of it has a variable too, one of which makes it leave advisories out.
+        kept = {k: v for k, v in self.environ.items() if not k.upper().startswith(("PIP_", "PYTHON"))}
+        try:
+            done = subprocess.run(
+                command,
+                env={**kept, "PYTHONUTF8": "1"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=_LIMIT_SECONDS,
+                check=False,
+            )
+        except OSError as error:
+            raise ToolError(f"pip-audit cannot be run: {error}", next_step=_INSTALL) from error
+        except subprocess.TimeoutExpired as error:
+            what = f"pip-audit took more than {_LIMIT_SECONDS:.0f} s and was ended"
+            raise ToolError(what, next_step="check that its service can be reached") from error
+        return done.returncode, done.stderr or done.stdout

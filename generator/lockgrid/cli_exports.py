@@ -12,7 +12,7 @@ import click
 from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
 from lockgrid.errors import InputError, Problem, ToolError
 
-_FORMATS = ("requirements", "pylock", "constraints")
+_FORMATS = ("requirements", "pylock", "constraints", "cyclonedx")
 
 
 @click.command()
@@ -21,7 +21,7 @@ _FORMATS = ("requirements", "pylock", "constraints")
 @click.option("--python", metavar="X.Y", help="Of this Python alone.")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), help="[default: requirements]")
 @click.option("-o", "--output", metavar="FILE", help="Write FILE instead of stdout.")
-@click.option("--no-urls", is_flag=True, help="No URL of an index or a file (not with pylock, which needs them).")
+@click.option("--no-urls", is_flag=True, help="No URL of an index or a file (pylock needs them).")
 @json_option
 @click.pass_context
 def export(
@@ -39,7 +39,7 @@ def export(
     URLs are those of the index that uv is configured with, without credentials. Exit code 3 where nothing that is
     asked for is proven.
     """
-    from lockgrid.commands.export import Options, check_output, exported_as_json, write
+    from lockgrid.commands.export import Options, bill, check_output, exported_as_json, write
     from lockgrid.commands.export import export as run
 
     if as_json and (format_ or output):
@@ -52,13 +52,17 @@ def export(
     if path:
         check_output(path, options.format)
     with open_context(context) as ports:
-        exported = run(ports, options)
-        text = "" if as_json else exported.text
+        if options.format == "cyclonedx":
+            text, said = bill(ports, options), "the bill of materials of one cell"
+        else:
+            exported = run(ports, options)
+            text = "" if as_json else exported.text
+            said = f"{len(exported.export.pins)} pins for {exported.export.counted}"
     if as_json:
         print_json(exported_as_json(exported))
     elif path:
         write(path, text)
-        click.echo(f"wrote {output}: {len(exported.export.pins)} pins for {exported.export.counted}")
+        click.echo(f"wrote {output}: {said}")
     else:
         click.echo(text, nl=False)
 

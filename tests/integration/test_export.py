@@ -260,6 +260,15 @@ def test_a_pylock_is_valid_and_says_what_the_index_says(project: Project, served
     assert Locks(project).versions("app", HERE, PYTHON).keys() <= {str(p.name) for p in lock.packages}
 
 
+def test_a_bill_of_materials_is_of_one_cell(project: Project, tmp_path: Path) -> None:
+    path = export(project, tmp_path / "bill.json", "--format", "cyclonedx", *ONE)
+    bill = json.loads(path.read_text(encoding="utf-8"))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert {c["name"]: c["version"] for c in bill["components"]} == pins(project)
+    refused = project.run("export", "app", "--format", "cyclonedx").expect(2)
+    assert "give --platform and --python" in refused.err
+
+
 def test_machines_get_each_pin_with_its_file(project: Project) -> None:
     said: dict[str, Any] = project.run("export", "app", "--json").expect(0).json()
     locks = Locks(project)

@@ -14,6 +14,7 @@ from lockgrid.adapters.uvconfig import strip_credentials
 from lockgrid.commands.cells import LockedCells, open_cells
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.explain import explain
+from lockgrid.commands.sbom import sbom
 from lockgrid.core.check import compare
 from lockgrid.core.export import Export, IndexUrls, gather
 from lockgrid.core.render.constraints import render_constraints
@@ -70,6 +71,17 @@ def export(context: Context, options: Options) -> Exported:
         what = f"{', '.join(mixed)}: some of these targets install a wheel and others build it"
         raise InputError([Problem(file=_LINE, key="--format requirements", what=what, hint="give one --platform")])
     return exported
+
+
+def bill(context: Context, options: Options) -> str:
+    """The bill of materials of one cell (CycloneDX); raises as ``export`` does."""
+    if options.platform is None or options.python is None:
+        what = "a bill of materials is of one cell"
+        raise InputError(
+            [Problem(file=_LINE, key="--format cyclonedx", what=what, hint="give --platform and --python")]
+        )
+    _records(context, options)
+    return sbom(context, options.environment, options.platform, options.python)
 
 
 def _refuse_impossible(options: Options) -> None:

@@ -121,7 +121,7 @@ def test_a_misspelt_acceptance_is_told_the_nearest_finding(name: str) -> None:
 
 
 def test_whether_an_advisory_is_still_there_is_not_for_a_lock_to_say() -> None:
-    assert list(stale([app('"advisory:GHSA-1" = "why"')], [])) == []
+    assert list(stale([app('"advisory:GHSA-1" = "why"')], [], {})) == []
 
 
 def test_an_acceptance_in_a_base_has_to_serve_one_of_those_that_extend_it() -> None:

@@ -45,7 +45,7 @@ from lockgrid.core.missing import missing_files
 from lockgrid.core.render.install import texts
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import HashMismatchError, InputError, Problem, ToolError, UnsatisfiableError
-from lockgrid.model.grid import Grid, Lockfile, OldLocks, Pin
+from lockgrid.model.grid import CellRecord, Grid, Lockfile, OldLocks, Pin
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
@@ -82,9 +82,9 @@ def bundle(context: Context, environment: str, platform: str, python: str, folde
     ``UnsatisfiableError`` for an unsupported cell; ``ToolError`` for the index, the network and the disk: then what
     is complete stays for the next run.
     """
-    grid = _checked_cell(context, environment, platform, python)
+    grid, cell = _checked_cell(context, environment, platform, python)
     with (
-        _planned(context, grid, environment, platform, python) as (plan, uv, learner),
+        _planned(context, grid, cell) as (plan, uv, learner),
         Store(folder).exclusive(cache_folder(context.environ), context.progress.note),
     ):
         files = BundleFolder(folder)
@@ -98,8 +98,8 @@ def bundled_as_json(result: Bundled) -> dict[str, Any]:
     return asdict(result)
 
 
-def _checked_cell(context: Context, environment: str, platform: str, python: str) -> Grid:
-    """The grid, in which the cell is proven and its lockfiles are as they were written."""
+def _checked_cell(context: Context, environment: str, platform: str, python: str) -> tuple[Grid, CellRecord]:
+    """The grid and the cell in it, which is proven, and of which the lockfiles are as they were written."""
     grid, cells = explain(context, environment, platform, python)
     if not cells:
         what = f"{environment} is not in the grid for {platform}, Python {python}"
@@ -108,24 +108,25 @@ def _checked_cell(context: Context, environment: str, platform: str, python: str
     if not cell.proven:
         raise UnsatisfiableError(
             f"this cell is unsupported: {cell.because}",
-            where=f"{environment} on {platform}, Python {python}",
-            next_step=f"`lockgrid explain {environment} {platform} {python}` tells more",
+            where=f"{environment} on {cell.platform}, Python {cell.python}",
+            next_step=f"`lockgrid explain {environment} {cell.platform} {cell.python}` tells more",
         )
     digests = dict(grid.lockfiles)
     problems = [
         Problem(file=f"locks/{path}", what="is missing" if text is None else "was edited since the lock")
-        for path in (f"{environment}/{platform}.txt", "build.txt")
+        for path in (f"{environment}/{cell.platform}.txt", "build.txt")
         if path in digests
         and ((text := context.store.read(f"locks/{path}")) is None or digest_text(text) != digests[path])
     ]
     if problems:
         raise InputError(problems, next_step="restore the file from version control, or run `lockgrid lock`")
-    return grid
+    return grid, cell
 
 
 @contextmanager
-def _planned(context: Context, grid: Grid, name: str, platform: str, python: str) -> Iterator[tuple[Plan, Uv, Learner]]:
+def _planned(context: Context, grid: Grid, cell: CellRecord) -> Iterator[tuple[Plan, Uv, Learner]]:
     """The plan of the bundle, with every file as the index lists it, and what carries it out."""
+    name, platform, python = cell.environment, cell.platform, cell.python
     spec, locks = context.spec(), read_locked(context).locks
     environment = next((e for e in spec.environments if e.name == name), None)
     targets = environment.targets if environment else ()

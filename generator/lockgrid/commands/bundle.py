@@ -201,11 +201,14 @@ def _fill(context: Context, files: BundleFolder, plan: Plan, uv: Uv, learner: Le
     todo = [pin for pin in plan.sdists if pin.name not in built]
     if todo and (python := can_build(uv, plan.target)):
         known = {pin.file.sha256 for pin in plan.wheels}
-        fetch(downloads(todo, SCRATCH) | downloads(plan.build, SCRATCH, known), "downloading what is built here")
+        fetch(
+            downloads(todo, SCRATCH) | downloads(plan.build, SCRATCH, known),
+            "downloading sdists, and what builds them here",
+        )
         built |= build_sdists(context.progress, uv, files, plan, todo, python)
     left = [pin for pin in plan.sdists if pin.name not in built]
     there = _for_there(plan, left) if left else {}
-    fetch(there, "downloading what is built there")
+    fetch(there, "downloading sdists, and what builds them there")
     hashes = {pin.name: pin.file.sha256 for pin in plan.pins} | {name: sha for name, (_, sha) in built.items()}
     written = {MARK: mark_text(plan), **texts(plan, hashes, [pin.name for pin in left])}
     sums = {path: file.sha256 for path, file in {**wheels, **there}.items()} | dict(built.values())

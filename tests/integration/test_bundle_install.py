@@ -1,4 +1,4 @@
-"""A bundle installs what the lock pins with nothing but its own files; or it says what is wrong and installs nothing."""
+"""A bundle installs what the lock pins from its own files alone; or it says what is wrong and installs nothing."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from lockgrid.commands.locked import read_locked
 from lockgrid.commands.ports import open_ports
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.keep import locked_pins
+from lockgrid.core.missing import missing_files
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import Grid, OldLocks, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
@@ -60,7 +61,8 @@ def _cells(wanted: Collection[Environment], grid: Grid, locks: OldLocks, learner
             pins = locked_pins(environment, target, locks, learner.facts)
             if pins is None:
                 where = f"locks/{environment.name}/{target.platform.name}.txt"
-                problems.append(Problem(file=where, what=f"Python {target.python}: a pin has no file on the index"))
+                missing = missing_files(environment, target, locks, learner.facts)
+                problems += [Problem(file=where, key=one.pin, what=one.what) for one in missing]
             else:
                 cell = ProvenCell(environment=environment.name, target=target, pins=tuple(pins))
                 cells[environment.name, target] = cell

@@ -44,6 +44,7 @@ def test_on_a_terminal_notes_and_steps_are_shown_as_they_are_written() -> None:
     progress = LiveProgress(stream)
     progress.step("resolving [bold]vgf[/bold]")
     progress.advance(1, 2)
+    progress.transfer(1_000_000, 2_000_000)
     progress.note("a [red]note[/red]")
     progress.close()
     assert "note: a [red]note[/red]" in stream.getvalue()

@@ -44,6 +44,10 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class TransientError(ToolError):
+    """The network or the index failed in a way that may be over at the next attempt."""
+
+
 class Sink(Protocol):
     """Takes an answer as it comes. What it raises ends the request."""
 
@@ -138,11 +142,12 @@ class Http:
         *,
         headers: Mapping[str, str] | None = None,
         accept: Sequence[int] = (200,),
+        attempts: int = RETRIES,
     ) -> Answer:
         """The same with the body told to ``sink`` as it comes; the answer's own stays empty."""
         async with self._gate:
-            for attempt in range(RETRIES):
-                last = attempt == RETRIES - 1
+            for attempt in range(attempts):
+                last = attempt == attempts - 1
                 try:
                     async with asyncio.timeout(self.patience(0)) as deadline:
                         answer = await self._send(url, headers or {}, _Patient(sink, deadline, self), accept)
@@ -240,7 +245,7 @@ def _words(error: BaseException) -> str:
 
 def _unreachable(url: str, error: BaseException) -> ToolError:
     reason = "no answer in time" if isinstance(error, TimeoutError) else _words(error)
-    return ToolError(
+    return TransientError(
         f"the index cannot be reached: {strip_credentials(reason)}",
         where=strip_credentials(url),
         next_step="check the network and uv's index settings; UV_HTTP_TIMEOUT sets the seconds to wait",
@@ -253,4 +258,5 @@ def _refused(url: str, status: int) -> ToolError:
         hint = "check the credentials of this index (UV_INDEX_<NAME>_USERNAME and _PASSWORD)"
     elif status >= 500:
         hint = "the index is failing; try again later"
-    return ToolError(f"the index answered with status {status}", where=strip_credentials(url), next_step=hint)
+    kind = TransientError if status in _TRANSIENT else ToolError
+    return kind(f"the index answered with status {status}", where=strip_credentials(url), next_step=hint)

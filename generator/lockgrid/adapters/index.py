@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -16,6 +17,7 @@ from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata, IndexFile, Page
 
 if TYPE_CHECKING:
+    from lockgrid.adapters.download import Downloaded
     from lockgrid.adapters.http import Http
     from lockgrid.model.contents import Contents
 
@@ -225,6 +227,15 @@ class Index:
         if match is None or int(match[2]) - int(match[1]) + 1 != len(response.body):
             raise ToolError("the index answered a range request with a wrong range", where=url.rpartition("/")[2])
         return int(match[1]), response.body, int(match[3])
+
+    def download_to(self, files: Mapping[Path, IndexFile], partial: Path, transfer: Advance = _silent) -> Downloaded:
+        """Every file at its path, with the hash that the index states; see ``adapters.download``."""
+        from lockgrid.adapters.download import Downloads
+
+        downloads = Downloads(files, partial, transfer)
+        if downloads.missing:
+            self._run(downloads.run)
+        return downloads.outcome
 
     def download(self, file: IndexFile) -> bytes:
         """A whole file, checked against its sha256."""

@@ -163,7 +163,11 @@ class Uv:
         document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 
-    def _run(self, words: list[str], folder: Path | None = None) -> Outcome:
+    def run(self, words: list[str], extra: Mapping[str, str]) -> Outcome:
+        """A verb of uv that needs no folder of its own, with further variables."""
+        return self._run(words, extra=extra)
+
+    def _run(self, words: list[str], folder: Path | None = None, extra: Mapping[str, str] | None = None) -> Outcome:
         command = [self._binary, *words, "--color", "never"]
         if folder is not None:
             command += ["--config-file", str(folder / "settings.toml"), "--directory", str(folder)]
@@ -176,7 +180,7 @@ class Uv:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=self._environ,
+                    env={**self._environ, **(extra or {})},
                     text=True,
                     encoding="utf-8",
                     errors="replace",

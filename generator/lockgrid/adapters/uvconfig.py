@@ -106,6 +106,7 @@ def read_config(
     is not among ``named``.
     """
     tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ)
+    _check_index_allowed(tables, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
     for table in tables:
@@ -123,12 +124,38 @@ def read_config(
         for i in indexes
         if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
     ]
+    _check_usable([*named.values(), *(index for index in rest if not index.explicit)])
     return UvConfig(
         indexes=_ordered(rest),
         network=network,
         offline=_is_set(environ, "UV_OFFLINE"),
         named=named,
     )
+
+
+_SERVE = "serve the folder as a simple index, such as with `pypi-server run --disable-fallback --hash-algo sha256`"
+
+
+def _check_index_allowed(tables: Iterable[Mapping[str, Any]], environ: Mapping[str, str]) -> None:
+    """Refuse to ask one where uv would ask none: that is against what the user said."""
+    where = "environment: UV_NO_INDEX" if _is_set(environ, "UV_NO_INDEX") else ""
+    if not where and next((table["no-index"] for table in tables if "no-index" in table), False) is True:
+        where = "uv's settings: no-index"
+    if where:
+        file, _, key = where.partition(": ")
+        what = "no index may be asked, and lockgrid works with what an index says of its files"
+        raise InputError([Problem(file=file, key=key, what=what)], next_step=f"unset it; {_SERVE}")
+
+
+def _check_usable(asked: Iterable[IndexSource]) -> None:
+    """A flat index is a folder or a page of links (uv's ``--find-links``): it has no pages of projects."""
+    flat = [index for index in asked if index.table.get("format", "simple") != "simple"]
+    if flat:
+        what = "is 'flat', and lockgrid reads simple indexes (PEP 503, 691) alone"
+        where = (index.name or strip_credentials(index.url) for index in flat)
+        raise InputError(
+            [Problem(file="uv's settings", key=f"index {name}: format", what=what) for name in where], next_step=_SERVE
+        )
 
 
 def _named_indexes(indexes: Iterable[IndexSource], names: set[str]) -> dict[str, IndexSource]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import pathlib
 import runpy
+import time
 import zipfile
 from typing import Any
 
@@ -41,8 +43,15 @@ class _Legacy:
         filename = f"{stem}-py3-none-any.whl"
         with zipfile.ZipFile(pathlib.Path(wheel_directory, filename), "w") as archive:
             for path, data in files.items():
-                archive.writestr(path, data)
+                archive.writestr(zipfile.ZipInfo(path, _moment()), data)
         return filename
+
+
+def _moment() -> tuple[int, int, int, int, int, int]:
+    """Now, or what SOURCE_DATE_EPOCH says, as the real one has it."""
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    year, month, day, hour, minute, second = time.gmtime(seconds)[:6]
+    return year, month, day, hour, minute, second
 
 
 def _run_setup_py() -> dict[str, Any]:

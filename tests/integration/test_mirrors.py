@@ -1,0 +1,380 @@
+"""The locks that were made from one index serve with another: verbs and installers ask that one and nobody else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from integration import bundles
+from integration.bundles import content, installed, make
+from integration.locked import Locks
+from integration.machine import HERE, PYTHON, python_of
+from lockgrid.cli import cli
+from support.index import LocalIndex
+from support.sandbox import Project, Result
+from support.wheels import fake_setuptools, wheel
+
+CONTENT = bundles.CONTENT
+#: Everything that the index has; `wheel` is what old pips want for every setup.py.
+BUILTS = (*CONTENT.builts, fake_setuptools(), wheel("wheel", "0.40"))
+BUILD = ("--build-constraints", "locks/build.txt", "--require-build-hashes")
+
+pytestmark = [
+    pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform"),
+    pytest.mark.skipif(sys.version_info >= (3, 14), reason="the cell of this Python is unsupported"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """An index as a sandbox sees it."""
+
+    url: str
+
+
+@pytest.fixture(scope="module")
+def served(served: LocalIndex) -> LocalIndex:
+    for built in BUILTS[len(CONTENT.builts) :]:
+        served.add(built)
+    return served
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a plain folder of files."""
+    root = tmp_path_factory.mktemp("folder")
+    for built in BUILTS:
+        (root / built.filename).write_bytes(built.data)
+    return root
+
+
+@pytest.fixture(scope="module", params=["without sizes and dates", "pypiserver"])
+def mirror(request: pytest.FixtureRequest, folder: Path) -> Iterator[Mirror]:
+    """Return an index that does not tell what the first one told."""
+    if request.param == "pypiserver":
+        with pypiserver(folder) as url:
+            yield Mirror(url)
+        return
+    with LocalIndex(html_only=True, relative_urls=True, ranges=False) as index:
+        for built in BUILTS:
+            index.add(built)
+        yield Mirror(index.url)
+
+
+class pypiserver:  # noqa: N801  # reads as a function
+    """Run a real one on a folder, by itself: what it does not have it looks for nowhere else."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        if not importlib.util.find_spec("pypiserver"):
+            pytest.skip("pypiserver is not installed")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        options = options or ("--hash-algo", "sha256")
+        words = ["-i", "127.0.0.1", "-p", str(port), "--disable-fallback", *options, str(folder)]
+        command = [sys.executable, "-m", "pypiserver", "run", *words]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._url = f"http://127.0.0.1:{port}/simple"
+
+    def __enter__(self) -> str:
+        for _ in range(200):
+            try:
+                urlopen(f"{self._url}/", timeout=5).close()
+                return self._url
+            except (URLError, OSError):
+                time.sleep(0.05)
+        raise AssertionError("pypiserver does not answer")
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=10)
+
+
+@pytest.fixture
+def moved(locked: Project, served: LocalIndex, mirror: Mirror, tmp_path: Path) -> Iterator[Project]:
+    """Return a copy of the locked project whose index is the mirror; the first one is there, and is not to be asked."""
+    shutil.copytree(locked.folder, tmp_path / "copy")
+    del served.requests[:]
+    yield Project(tmp_path / "copy", mirror, tmp_path / "cache")
+    assert served.requests == []
+
+
+# -- verbs ---------------------------------------------------------------------------------------------------
+
+TARGET = ("--platform", HERE, "--python", PYTHON)
+VERBS = {
+    "check": (),
+    "show": ("--json",),
+    "explain": ("app", "--json"),
+    "audit": (),
+    "verify": (),
+    "export": ("app", *TARGET, "--no-urls"),
+}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb in cli.commands])
+def test_a_verb_says_the_same(moved: Project, locked: Project, served: LocalIndex, verb: str) -> None:
+    expected = locked.run(verb, *VERBS[verb])
+    del served.requests[:]
+    found = moved.run(verb, *VERBS[verb])
+    assert (found.code, without_bytes(found.out)) == (expected.code, without_bytes(expected.out)), found.err
+
+
+def without_bytes(text: str) -> str:
+    """How much was read depends on what the server can do."""
+    return re.sub(r"[\d.,]+ [kM]?B\b", "# B", text)
+
+
+def test_a_lock_that_holds_is_kept(moved: Project, locked: Project) -> None:
+    """What was learnt of a sdist by building it is remembered by its hash, and not by its index."""
+    before = moved.snapshot()
+    moved.store = locked.store
+    assert "nothing changed" in moved.run("lock").expect(0).out
+    assert moved.snapshot() == before
+
+
+def test_what_only_a_resolution_can_tell_takes_an_index_with_dates(moved: Project) -> None:
+    """What a sdist with dynamic metadata requires, where nothing is remembered: uv resolves only what has dates."""
+    before = moved.snapshot()
+    refused = moved.run("lock").expect(3)
+    assert "is missing an upload date" in refused.err
+    assert "next: lock with an index that tells upload times" in refused.err
+    assert moved.snapshot() == before
+
+
+def test_a_bundle_is_the_same(moved: Project, locked: Project, served: LocalIndex, tmp_path: Path) -> None:
+    make(locked, tmp_path / "one", "source").expect(0)
+    del served.requests[:]
+    make(moved, tmp_path / "two", "source").expect(0)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_a_lock_from_nothing_says_that_the_index_has_no_dates(moved: Project) -> None:
+    """It cannot be held to a cut-off; what is wrong is said, and nothing is written."""
+    shutil.rmtree(moved.folder / "locks")
+    refused = moved.run("lock").expect(3)
+    assert "has no upload time on the index" in refused.err
+    assert not (moved.folder / "locks").exists()
+
+
+def test_an_index_without_sha256_is_told(locked: Project, folder: Path, tmp_path: Path) -> None:
+    with pypiserver(folder, "--hash-algo", "md5") as url:
+        shutil.copytree(locked.folder, tmp_path / "copy")
+        project = Project(tmp_path / "copy", Mirror(url), tmp_path / "cache")
+        refused = make(project, tmp_path / "b").expect(4)
+        assert "app_kit-1.0-py3-none-any.whl with sha256 (none)" in refused.err
+        shutil.rmtree(project.folder / "locks")
+        assert "has no sha256 on the index, so it cannot be pinned" in project.run("lock").expect(3).err
+
+
+# -- installers ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a venv with a pip of its own, which pip-sync wants."""
+    root = tmp_path_factory.mktemp("pip") / "venv"
+    venv.create(root, with_pip=True)
+    return root
+
+
+def new_venv(project: Project, root: Path) -> Path:
+    project.uv("venv", "--quiet", "--python", sys.executable, str(root)).expect(0)
+    return root
+
+
+def by_uv(
+    project: Project, root: Path, environment: str, *more: str, env: Mapping[str, str | None] | None = None
+) -> Result:
+    words = ("pip", "sync", "--require-hashes", f"locks/{environment}/{HERE}.txt", "--python", str(python_of(root)))
+    return project.uv(*words, *more, *(BUILD if environment == "source" else ()), env=env)
+
+
+def by_pip(project: Project, root: Path, environment: str, *index: str) -> subprocess.CompletedProcess[str]:
+    if not importlib.util.find_spec("pip"):
+        pytest.skip("pip is not installed")
+    command = [sys.executable, "-m", "pip", "--python", str(python_of(root)), "install", "--require-hashes"]
+    command += ["--no-cache-dir", "--disable-pip-version-check", "-r", f"locks/{environment}/{HERE}.txt", *index]
+    return run(project, command)
+
+
+def by_pip_sync(project: Project, root: Path, environment: str, *index: str) -> subprocess.CompletedProcess[str]:
+    if not importlib.util.find_spec("piptools"):
+        pytest.skip("pip-tools is not installed")
+    command = [sys.executable, "-m", "piptools", "sync", "--python-executable", str(python_of(root))]
+    return run(project, [*command, *index, f"locks/{environment}/{HERE}.txt"])
+
+
+def run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
+    env = project.environment({"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"})
+    return subprocess.run(command, cwd=project.folder, env=env, capture_output=True, text=True, check=False)
+
+
+def bare(root: Path) -> None:
+    """Take everything but pip out of a venv."""
+    extra = sorted(set(installed(root)) - {"pip", "setuptools"})
+    if extra:
+        command = [str(python_of(root)), "-m", "pip", "uninstall", "--yes", "--quiet", *extra]
+        subprocess.run(command, capture_output=True, check=True)
+
+
+@pytest.mark.parametrize("environment", ["app", "source"])
+def test_uv_installs_from_the_mirror(moved: Project, tmp_path: Path, environment: str) -> None:
+    root = new_venv(moved, tmp_path / "venv")
+    by_uv(moved, root, environment).expect(0)
+    assert installed(root) == Locks(moved).versions(environment, HERE, PYTHON)
+
+
+@pytest.mark.parametrize("environment", ["app", "source"])
+def test_pip_installs_from_the_mirror(moved: Project, mirror: Mirror, tmp_path: Path, environment: str) -> None:
+    root = new_venv(moved, tmp_path / "venv")
+    done = by_pip(moved, root, environment, "--index-url", mirror.url)
+    assert done.returncode == 0, done.stderr
+    assert installed(root) == Locks(moved).versions(environment, HERE, PYTHON)
+
+
+def test_pip_sync_installs_from_the_mirror(moved: Project, mirror: Mirror, with_pip: Path) -> None:
+    bare(with_pip)
+    done = by_pip_sync(moved, with_pip, "app", "--index-url", mirror.url)
+    assert done.returncode == 0, done.stderr
+    found = {name: version for name, version in installed(with_pip).items() if name not in ("pip", "setuptools")}
+    assert found == Locks(moved).versions("app", HERE, PYTHON)
+
+
+# -- a folder ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alone(locked: Project, served: LocalIndex, tmp_path: Path) -> Iterator[Project]:
+    """Return a copy of the locked project for which there is no index: only the folder."""
+    shutil.copytree(locked.folder, tmp_path / "copy")
+    del served.requests[:]
+    yield Project(tmp_path / "copy", Mirror("http://127.0.0.1:9/simple"), tmp_path / "cache")
+    assert served.requests == []
+
+
+@pytest.mark.parametrize("environment", ["app", "source"])
+def test_uv_installs_from_a_folder(alone: Project, folder: Path, tmp_path: Path, environment: str) -> None:
+    root = new_venv(alone, tmp_path / "venv")
+    by_uv(alone, root, environment, "--no-index", env={"UV_FIND_LINKS": str(folder)}).expect(0)
+    assert installed(root) == Locks(alone).versions(environment, HERE, PYTHON)
+
+
+def test_uv_installs_from_a_folder_as_a_flat_index(alone: Project, folder: Path, tmp_path: Path) -> None:
+    text = f'[[index]]\nurl = "{folder.as_posix()}"\nformat = "flat"\ndefault = true\n'
+    (alone.folder / "uv.toml").write_text(text, encoding="utf-8")
+    root = new_venv(alone, tmp_path / "venv")
+    by_uv(alone, root, "app", env={"UV_DEFAULT_INDEX": None}).expect(0)
+    assert installed(root) == Locks(alone).versions("app", HERE, PYTHON)
+
+
+def test_pip_and_pip_sync_install_from_a_folder(alone: Project, folder: Path, with_pip: Path, tmp_path: Path) -> None:
+    pins = Locks(alone).versions("app", HERE, PYTHON)
+    root = new_venv(alone, tmp_path / "venv")
+    links = ("--no-index", "--find-links", str(folder))
+    done = by_pip(alone, root, "app", *links)
+    assert done.returncode == 0, done.stderr
+    assert installed(root) == pins
+    bare(with_pip)
+    done = by_pip_sync(alone, with_pip, "app", *links)
+    assert done.returncode == 0, done.stderr
+    assert pins.items() <= installed(with_pip).items()
+
+
+@pytest.mark.parametrize("verb", [("check",), ("show",), ("explain", "app")])
+def test_verbs_that_are_offline_need_no_index(alone: Project, verb: tuple[str, ...]) -> None:
+    alone.run(*verb, env={"UV_NO_INDEX": "1"}).expect(0)
+
+
+@pytest.mark.parametrize("verb", [("lock",), ("audit",), ("bundle", "app", *TARGET, "-o", "b")])
+@pytest.mark.parametrize(
+    ("settings", "env", "said"),
+    [
+        ('[[index]]\nurl = "FOLDER"\nformat = "flat"\ndefault = true\n', {}, "format: is 'flat'"),
+        ('[[index]]\nname = "x"\nurl = "http://127.0.0.1:9/x"\nformat = "flat"\n', {}, "index x: format: is 'flat'"),
+        ("no-index = true\n", {}, "no-index: no index may be asked"),
+        ('find-links = ["FOLDER"]\n', {"UV_NO_INDEX": "true"}, "UV_NO_INDEX: no index may be asked"),
+    ],
+)
+def test_a_verb_that_needs_an_index_says_that_a_folder_is_none(
+    alone: Project, folder: Path, verb: tuple[str, ...], settings: str, env: dict[str, str], said: str
+) -> None:
+    (alone.folder / "uv.toml").write_text(settings.replace("FOLDER", folder.as_posix()), encoding="utf-8")
+    before = alone.snapshot()
+    refused = alone.run(*verb, env=env).expect(2)
+    assert said in refused.err
+    assert "serve the folder" in refused.err
+    assert alone.snapshot() == before
+
+
+def test_a_flat_index_that_is_not_asked_for_everything_is_let_be(
+    locked: Project, served: LocalIndex, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(locked.folder, tmp_path / "copy")
+    project = Project(tmp_path / "copy", served, tmp_path / "cache")
+    text = f'[[index]]\nname = "x"\nurl = "{folder.as_posix()}"\nformat = "flat"\nexplicit = true\n'
+    (project.folder / "uv.toml").write_text(text, encoding="utf-8")
+    assert "nothing changed" in project.run("lock").expect(0).out
+
+
+# -- a mirror that is not the same ---------------------------------------------------------------------------
+
+EVIL = wheel("plain", "1.0+cpu", files={"plain.py": "evil"})
+
+
+@pytest.fixture(params=["lacks a file", "serves another"])
+def worse(request: pytest.FixtureRequest, locked: Project, tmp_path: Path) -> Iterator[Project]:
+    """Return a copy of the locked project on a mirror without the file of `plain`, or with another under its name."""
+    with LocalIndex() as index:
+        for built in BUILTS:
+            index.add(built)
+        index.remove(EVIL.filename)
+        if request.param == "serves another":
+            index.add(EVIL)
+        shutil.copytree(locked.folder, tmp_path / "copy")
+        yield Project(tmp_path / "copy", index, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("verb", [("audit",), ("bundle", "app", *TARGET, "-o", "b"), ("verify",), ("lock",)])
+def test_a_verb_names_what_a_mirror_lacks_or_replaced(worse: Project, verb: tuple[str, ...]) -> None:
+    if verb[0] not in cli.commands:
+        pytest.skip(f"there is no lockgrid {verb[0]} yet")
+    before = worse.snapshot()
+    told = worse.run(*verb)
+    assert "plain" in told.out + told.err
+    if verb == ("lock",) and told.code == 0:  # it takes what the index has, and says so
+        assert "took the place of" in told.err or "nobody changed it" in told.err
+    else:
+        assert told.code != 0
+        assert worse.snapshot() == before
+
+
+def test_an_installer_names_what_a_mirror_lacks_or_replaced(worse: Project, with_pip: Path, tmp_path: Path) -> None:
+    bare(with_pip)
+    url = worse.index.url
+    root = new_venv(worse, tmp_path / "venv")
+    refused = by_uv(worse, root, "app")
+    assert refused.code != 0
+    assert "plain" in refused.err
+    for done in (
+        by_pip(worse, root, "app", "--index-url", url),
+        by_pip_sync(worse, with_pip, "app", "--index-url", url),
+    ):
+        assert done.returncode != 0
+        assert "plain" in done.stdout + done.stderr
+    assert installed(root) == {}
+    assert "plain" not in installed(with_pip)

@@ -10,19 +10,15 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockgrid import __version__
+from lockgrid.cli_common import json_option, open_context, print_json
+from lockgrid.cli_exports import COMMANDS
 from lockgrid.errors import InputError, LockgridError, Problem, ToolError
-
-if TYPE_CHECKING:
-    from lockgrid.commands.context import Context
 
 _INTERRUPTED = 130
 _OUT_OF_DATE = 1
@@ -98,30 +94,6 @@ def cli(context: click.Context, project: Path, quiet: bool) -> None:
     context.obj = (project, quiet)
 
 
-@contextmanager
-def _open(context: click.Context) -> Iterator[Context]:
-    from lockgrid.adapters.store import Store
-    from lockgrid.commands.context import Context as Ports
-    from lockgrid.terminal import open_progress
-
-    project, quiet = context.obj
-    progress = open_progress(quiet=quiet)
-    try:
-        yield Ports(store=Store(project), environ=os.environ, clock=time.time, progress=progress)
-    finally:
-        progress.close()
-
-
-def _json_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(function)
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    click.echo(json.dumps(value, indent=2))
-
-
 def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
     """A date (00:00 UTC of that day) or an RFC 3339 time; never later than now."""
     from datetime import UTC, timedelta
@@ -153,7 +125,7 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
 @click.option("--allow-loss", is_flag=True, help="Record proven cells as unsupported where they are lost.")
-@_json_option
+@json_option
 @click.pass_context
 def lock(
     context: click.Context,
@@ -182,10 +154,10 @@ def lock(
         upgrade=upgraded,
         allow_loss=allow_loss,
     )
-    with _open(context) as ports:
+    with open_context(context) as ports:
         result = run(ports, options)
     if as_json:
-        _print_json({**grid_as_json(result.grid), "written": result.written, "removed": result.removed})
+        print_json({**grid_as_json(result.grid), "written": result.written, "removed": result.removed})
     else:
         from lockgrid.core.render.summary import render_summary
 
@@ -194,16 +166,16 @@ def lock(
 
 
 @cli.command()
-@_json_option
+@json_option
 @click.pass_context
 def check(context: click.Context, as_json: bool) -> None:
     """Check offline that locks/ is what envs/ asks for, no file edited, every cell accounted for."""
     from lockgrid.commands.check import check as run
 
-    with _open(context) as ports:
+    with open_context(context) as ports:
         found = run(ports)
     if as_json:
-        _print_json([{"where": d.where, "what": d.what, "mend": d.mend} for d in found])
+        print_json([{"where": d.where, "what": d.what, "mend": d.mend} for d in found])
     elif found:
         for difference in found:
             click.echo(str(difference))
@@ -214,18 +186,18 @@ def check(context: click.Context, as_json: bool) -> None:
 
 
 @cli.command()
-@_json_option
+@json_option
 @click.pass_context
 def show(context: click.Context, as_json: bool) -> None:
     """The grid as a table: packages where a cell is proven, and why where it is not."""
     from lockgrid.commands.show import grid_as_json
     from lockgrid.commands.show import show as run
 
-    with _open(context) as ports:
+    with open_context(context) as ports:
         grid, summaries = run(ports)
         reasons = ports.reasons_accepted()
     if as_json:
-        _print_json(grid_as_json(grid))
+        print_json(grid_as_json(grid))
     else:
         from lockgrid.core.render.summary import render_grid_table
 
@@ -236,7 +208,7 @@ def show(context: click.Context, as_json: bool) -> None:
 @click.argument("environment", metavar="ENV")
 @click.argument("platform", required=False)
 @click.argument("python", required=False)
-@_json_option
+@json_option
 @click.pass_context
 def explain(context: click.Context, environment: str, platform: str | None, python: str | None, as_json: bool) -> None:
     """Why cells of ENV are unsupported: which pin, which files exist, what is missing, what would serve.
@@ -247,11 +219,11 @@ def explain(context: click.Context, environment: str, platform: str | None, pyth
     from lockgrid.commands.explain import findings_as_json
     from lockgrid.core.gridfile import cell_values
 
-    with _open(context) as ports:
+    with open_context(context) as ports:
         grid, cells = run(ports, environment, platform, python)
         reasons = ports.reasons_accepted()
     if as_json:
-        _print_json([{**cell_values(cell), "findings": findings_as_json(grid, cell)} for cell in cells])
+        print_json([{**cell_values(cell), "findings": findings_as_json(grid, cell)} for cell in cells])
     else:
         from lockgrid.core.render.explain import render_explanation
 
@@ -260,7 +232,7 @@ def explain(context: click.Context, environment: str, platform: str | None, pyth
 
 @cli.command()
 @click.argument("wheels", nargs=-1, metavar="[FILE.whl]...", type=click.Path(path_type=Path))
-@_json_option
+@json_option
 @click.pass_context
 def audit(context: click.Context, wheels: tuple[Path, ...], as_json: bool) -> None:
     """What is inside wheels: binaries against the tags, files and modules against each other.
@@ -285,7 +257,7 @@ def _audit_files(context: click.Context, wheels: tuple[Path, ...], as_json: bool
     finally:
         progress.close()
     if as_json:
-        _print_json(audit_as_json(result))
+        print_json(audit_as_json(result))
     else:
         for one in result.wheels:
             line = render_wheel(one.filename, one.floors, binaries=one.binaries, read=one.read, size=one.size)
@@ -299,14 +271,18 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     from lockgrid.core.render.audit import read_text
     from lockgrid.core.render.found import found_lines
 
-    with _open(context) as ports:
+    with open_context(context) as ports:
         result = audit_locks(ports)
         reasons = ports.reasons_accepted()
     if as_json:
-        _print_json(locks_audit_as_json(result))
+        print_json(locks_audit_as_json(result))
     else:
         click.echo(f"{result.cells} cells: {read_text(result.contents.values())}")
         for line in found_lines(result.findings, reasons):
             click.echo(line)
         click.echo("no findings") if not result.findings else None
     return result.failed
+
+
+for command in COMMANDS:
+    cli.add_command(command)

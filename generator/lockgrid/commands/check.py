@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from lockgrid.commands.context import Context
 from lockgrid.core import extras, gridfile
 from lockgrid.core.check import Difference, compare
+from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
 from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
-from lockgrid.errors import InputError
 from lockgrid.model.grid import Grid
 from lockgrid.model.spec import Spec
 
@@ -41,12 +41,11 @@ def check(context: Context) -> list[Difference]:
 
 def _manifest(context: Context, spec: Spec, grid: Grid, texts: Mapping[str, str], manifest: str) -> list[Difference]:
     """What ``uv sync`` needs and does not find."""
-    try:
-        locks = read_locks(texts)
-    except InputError:
-        return []  # a lockfile that was edited: that is said already
-    wanted = uv_project(spec, grid, locks, extras.requires_python(manifest))
+    intact = {path: texts[path] for path, digest in grid.lockfiles if digest_text(texts.get(path, "")) == digest}
+    wanted = uv_project(spec, grid, read_locks(intact), extras.requires_python(manifest))
     said = extras.extras_in_step(manifest, wanted)
+    if len(intact) < len(grid.lockfiles):  # of the lost pins it is said already that they are lost
+        said = [what for what in said if not what.startswith("[tool.uv]")]
     stale = [Difference(where=extras.PATH, what=what, mend="lockgrid lock") for what in said]
     for path in BLOCKER_FILES:
         if context.store.read(path) != wanted.files.get(path):

@@ -84,13 +84,7 @@ def uv_project(spec: Spec, grid: Grid, locks: OldLocks, requires_python: str | N
     ``requires_python`` is the project's own, to which the grid is narrowed: uv wants that.
     """
     environments = [e for e in spec.environments if not e.apart]
-    proven = {(c.environment, c.platform, c.python) for c in grid.cells if c.proven}
-    domain = {
-        e.name: tuple(
-            t for t in e.targets if (e.name, t.platform.name, t.python) in proven and _admitted(requires_python, t)
-        )
-        for e in environments
-    }
+    domain = domain_of(spec, grid, requires_python)
     pins = _Pins(environments, domain, locks)
     everything = tuple(sorted({t for found in domain.values() for t in found}, key=lambda t: t.sort_key))
     extras = {e.name: tuple(_extra(e, domain[e.name], everything, pins)) for e in environments}
@@ -110,6 +104,18 @@ def uv_project(spec: Spec, grid: Grid, locks: OldLocks, requires_python: str | N
         blocked=any(len(found) < len(everything) or not found for found in domain.values()),
         requires_python=f">={lowest}" if lowest else "",
     )
+
+
+def domain_of(spec: Spec, grid: Grid, requires_python: str | None) -> dict[str, tuple[Target, ...]]:
+    """The proven targets, within the project's Pythons, of each environment that is an extra."""
+    proven = {(c.environment, c.platform, c.python) for c in grid.cells if c.proven}
+    return {
+        e.name: tuple(
+            t for t in e.targets if (e.name, t.platform.name, t.python) in proven and _admitted(requires_python, t)
+        )
+        for e in spec.environments
+        if not e.apart
+    }
 
 
 def read_locks(texts: Mapping[str, str]) -> dict[tuple[str, str], Lockfile]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from lockgrid.cli_common import open_context
@@ -15,10 +17,13 @@ def uv_lock(context: click.Context) -> None:
     `uv sync --locked` is then bound to the hashes in locks/. Exit code 4 where the index lacks a locked file, or has
     other bytes for it; the uv.lock that was there stays.
     """
-    from lockgrid.commands.uv_lock import uv_lock as run
+    from lockgrid.adapters.uvrun import locking
 
-    with open_context(context) as ports:
-        result = run(ports)
+    # uv begins before the rest of lockgrid is loaded, which takes as long as uv does.
+    with locking(context.obj[0], os.environ) as process, open_context(context) as ports:
+        from lockgrid.commands.uv_lock import uv_lock as run
+
+        result = run(ports, process)
         for stranger in result.strangers:
             ports.progress.note(f"{stranger} is in no lockfile: uv.lock has none of its files, so uv cannot install it")
     click.echo(f"wrote uv.lock: {result.packages} packages, {result.files} files, each with a sha256 of locks/")

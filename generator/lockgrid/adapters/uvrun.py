@@ -10,17 +10,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from lockgrid.errors import ToolError
 
 LIMIT_SECONDS = 900.0
+UV_LOCK = "uv.lock"
 INSTALL = "install it with `pip install -U uv`"
 # What would make `uv lock` only look, or look elsewhere.
-_NOT_FOR_LOCK = ("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_WORKING_DIR")
+_NOT_FOR_LOCK = ("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_WORKING_DIR", "UV_WORKING_DIRECTORY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,33 @@ def start(command: list[str], environ: Mapping[str, str]) -> subprocess.Popen[st
         raise ToolError(f"uv cannot be run: {error}", next_step=INSTALL) from error
 
 
-def start_lock(binary: str, project: Path, environ: Mapping[str, str]) -> subprocess.Popen[str]:
-    """Start ``uv lock`` of the project in a folder, under all of the user's own settings."""
+@contextmanager
+def locking(project: Path, environ: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """``uv lock`` of the project in a folder, begun without its old ``uv.lock``, under all of the user's own settings.
+
+    uv would keep what stands in an old one without asking the index. On any error the old one is put back, or what uv
+    wrote is removed: nobody shall take an answer of uv's that was not judged for one that was.
+    """
+    binary = find_uv(environ)
+    path = project / UV_LOCK
+    try:
+        old = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ToolError(f"cannot be replaced: {error.strerror or error}", where=UV_LOCK) from error
     kept = {key: value for key, value in environ.items() if key not in _NOT_FOR_LOCK}
     command = [binary, "lock", "--project", str(project), "--color", "never"]
-    return start(command, {**kept, "UV_NO_PROGRESS": "1", "UV_NO_WRAP": "1"})
+    process = None
+    try:
+        process = start(command, {**kept, "UV_NO_PROGRESS": "1", "UV_NO_WRAP": "1"})
+        yield process
+    except BaseException:
+        if process is not None:
+            abandon(process)
+        path.unlink(missing_ok=True)
+        if old is not None:
+            path.write_bytes(old)
+        raise
 
 
 def finish(process: subprocess.Popen[str], verb: str, limit: float = LIMIT_SECONDS) -> Outcome:

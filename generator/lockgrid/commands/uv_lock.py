@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-from lockgrid.adapters.uvrun import Outcome, abandon, find_uv, finish, start_lock
+from lockgrid.adapters.uvrun import Outcome, finish
 from lockgrid.commands.context import Context
 from lockgrid.core import extras
 from lockgrid.core.uvlock import PATH, UvLock, check, cut, parse
@@ -29,32 +29,20 @@ class UvLocked:
     strangers: tuple[str, ...]
 
 
-def uv_lock(context: Context) -> UvLocked:
-    """Let uv lock the project, hold the answer to ``locks/``, and write it; or leave what was there.
+def uv_lock(context: Context, process: subprocess.Popen[str]) -> UvLocked:
+    """Hold what uv answers to ``locks/``, and write it.
 
-    Raises ``InputError`` where ``pyproject.toml`` is not in step with ``locks/``, and ``ToolError`` where uv fails or
-    the index lacks a locked file or has other bytes for it.
+    ``process`` is uv at work in ``uvrun.locking``, which undoes it all on an error: ``InputError`` where
+    ``pyproject.toml`` is not in step with ``locks/``, ``ToolError`` where uv fails, or the index lacks a locked file or
+    has other bytes for it.
     """
-    store = context.store
-    old = store.read(PATH)
-    done = False
-    if old is not None:
-        store.replace({}, (PATH,))  # uv would keep its files without asking the index
-    process = start_lock(find_uv(context.environ), store.root, context.environ)
-    try:
-        domain, locks = _wanted(context)  # while uv is at work
-        outcome = finish(process, "lock")
-        lock = _answer(context, outcome)
-        hashes = _local_hashes(store.root, lock)
-        check(lock, locks, domain, hashes)
-        text, strangers = cut(lock, locks, hashes)
-        store.replace({PATH: text})
-        done = True
-    finally:
-        abandon(process)
-        if not done:
-            _put_back(context, old)
-    kept = sum(1 for line in text.splitlines() if ', hash = "sha256:' in line)
+    domain, locks = _wanted(context)  # while uv is at work
+    lock = _answer(context, finish(process, "lock"))
+    hashes = _local_hashes(context.store.root, lock)
+    check(lock, locks, domain, hashes)
+    text, strangers = cut(lock, locks, hashes)
+    context.store.replace({PATH: text})
+    kept = text.count(', hash = "sha256:')
     return UvLocked(packages=len(lock.packages), files=kept, strangers=tuple(strangers))
 
 
@@ -90,8 +78,9 @@ def _local_hashes(root: Path, lock: UvLock) -> dict[int, str]:
     found = {}
     for package in lock.packages:
         for file in package.files:
-            path = None if file.sha256 or not package.registry else _local(root, package.registry, file.location)
-            if path is not None:
+            if file.sha256 or not package.registry:
+                continue
+            if (path := _local(root, package.registry, file.location)) is not None:
                 with suppress(OSError), path.open("rb") as stream:
                     found[file.line] = file_digest(stream, "sha256").hexdigest()
     return found
@@ -99,17 +88,11 @@ def _local_hashes(root: Path, lock: UvLock) -> dict[int, str]:
 
 def _local(root: Path, registry: str, location: str) -> Path | None:
     """Where a file of uv.lock is on this machine, None where it is not."""
+    from urllib.request import url2pathname  # takes as long to import as half of the rest, and is rarely needed
+
     if location.startswith("file:"):
         return Path(url2pathname(urlsplit(location).path))
     if "://" in location or registry.startswith(("http:", "https:")):
         return None
     folder = url2pathname(urlsplit(registry).path) if registry.startswith("file:") else registry
     return root / folder / location
-
-
-def _put_back(context: Context, old: str | None) -> None:
-    """What stood there before: an answer of uv that was not held to ``locks/`` must not be taken for one that was."""
-    if old is not None:
-        context.store.replace({PATH: old})
-    elif context.store.read(PATH) is not None:
-        context.store.replace({}, (PATH,))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import tomlkit
-
-from lockgrid.core.fence import BEGIN, END, fenced, is_torn, replace_fenced
+from lockgrid.core.fence import BEGIN, END, fenced, is_torn, leading, replace_fenced
 from lockgrid.core.uvproject import BLOCKER, BLOCKER_FOLDER, Entry, UvProject
 from lockgrid.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import tomlkit  # takes long to import, and nothing that only reads needs it
 
 PATH = "pyproject.toml"
 _SOURCE = {"path": BLOCKER_FOLDER}
@@ -29,7 +30,7 @@ def requires_python(text: str) -> str | None:
 def check_manifest(text: str) -> None:
     """Raise ``InputError`` where a ``pyproject.toml`` cannot take what lockgrid keeps in it."""
     uv = _tool(_read(text)[1], "uv")
-    document = tomlkit.parse(text)
+    document = _parsed(text)
     for key in _LISTS:
         if key in uv:
             _array_text(document, key)
@@ -56,16 +57,27 @@ def extras_in_step(text: str, wanted: UvProject) -> list[str]:
 
 
 def _uv_in_step(text: str, uv: Mapping[str, Any], wanted: UvProject) -> list[str]:
-    document = tomlkit.parse(text)
     said = []
     for key in _LISTS:
-        ours = fenced(_array_text(document, key)) if key in uv else None
-        if (ours or []) != [_plain(entry) for entry in wanted.lists.get(key, ())]:
+        needed = [_plain(entry) for entry in wanted.lists.get(key, ())]
+        if key not in uv and not needed:
+            continue
+        # As lockgrid wrote it; only where a person has moved it is the whole document taken apart.
+        ours = leading(text, key, uv[key]) if key in uv else []
+        if ours != needed and key in uv:
+            ours = fenced(_array_text(_parsed(text), key))
+        if (ours or []) != needed:
             said.append(f"[tool.uv] {key} is not what locks/ needs")
     sources = uv.get("sources", {})
     if (sources.get(BLOCKER) if isinstance(sources, dict) else None) != (_SOURCE if wanted.blocked else None):
         said.append(f"[tool.uv.sources] {BLOCKER} is not what locks/ needs")
     return said
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    import tomlkit
+
+    return tomlkit.parse(text)
 
 
 def update_extras(text: str, wanted: UvProject) -> str:
@@ -77,7 +89,9 @@ def update_extras(text: str, wanted: UvProject) -> str:
     """
     if not extras_in_step(text, wanted):
         return text
-    document = tomlkit.parse(text)
+    import tomlkit
+
+    document = _parsed(text)
     project, tools = _read(text)
     _put_extras(document["project"], project, _managed(tools), wanted)
     tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
@@ -97,6 +111,8 @@ def update_extras(text: str, wanted: UvProject) -> str:
 def _put_extras(
     table: MutableMapping[str, Any], project: Mapping[str, Any], managed: list[str], wanted: UvProject
 ) -> None:
+    import tomlkit
+
     if wanted.requires_python and "requires-python" not in project:
         table["requires-python"] = wanted.requires_python
     if "optional-dependencies" not in project:
@@ -114,6 +130,8 @@ def _put_extras(
 
 
 def _put_lists(document: tomlkit.TOMLDocument, tool: MutableMapping[str, Any], wanted: UvProject) -> None:
+    import tomlkit
+
     uv = tool.setdefault("uv", tomlkit.table())
     for key in _LISTS:
         entries = wanted.lists.get(key, ())
@@ -129,6 +147,8 @@ def _put_lists(document: tomlkit.TOMLDocument, tool: MutableMapping[str, Any], w
 
 
 def _put_source(tool: MutableMapping[str, Any], wanted: UvProject) -> None:
+    import tomlkit
+
     uv = tool["uv"]
     if wanted.blocked:
         inline = isinstance(uv, tomlkit.items.InlineTable)  # which takes no other kind of table
@@ -157,6 +177,8 @@ _LISTS = (
 
 def _array_text(document: tomlkit.TOMLDocument, key: str) -> str:
     """The text of a list in ``[tool.uv]``, brackets included. Raises ``InputError`` where lockgrid cannot share it."""
+    import tomlkit
+
     item: Any = document["tool"]["uv"][key]
     where = f"tool.uv.{key}"
     if not isinstance(item, tomlkit.items.Array):
@@ -174,6 +196,8 @@ def _plain(entry: Entry) -> object:
 
 
 def _toml(entry: Entry) -> str:
+    import tomlkit
+
     if isinstance(entry, str):
         return str(tomlkit.item(entry).as_string())
     return "[" + ", ".join(f'{{ extra = "{extra}" }}' for extra in entry) + "]"

@@ -61,11 +61,15 @@ def parse(text: str) -> UvLock:
     lines = tuple(text.splitlines(keepends=True))
     packages: list[ListedPackage] = []
     inside = False  # a list of wheels
+    apart = False  # a table below a package, where an extra may be called "wheels"
     for number, raw in enumerate(lines):
         line = raw.rstrip()
         if line == "[[package]]":
             packages.append(ListedPackage())
-        elif not packages or (line.startswith(" ") and not inside):
+            apart = False
+        elif line.startswith("["):
+            apart = True
+        elif apart or not packages or (line.startswith(" ") and not inside):
             continue
         elif line == "wheels = [":
             inside = True

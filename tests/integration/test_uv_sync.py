@@ -275,6 +275,21 @@ def test_a_file_that_was_replaced_after_uv_lock_is_refused(index: LocalIndex, ow
     assert not any(line.startswith("quick") for line in lines(project))
 
 
+@pytest.mark.parametrize("locked_first", [True, False])
+def test_a_build_requirement_that_was_replaced_is_refused(
+    index: LocalIndex, own: Callable[..., Project], locked_first: bool
+) -> None:
+    project = own(index)
+    if locked_first:
+        project.run("uv-lock").expect(0)
+    index.add(wheel("builder", "1.0", files={"builder.py": "evil"}), core_metadata=True)
+    project.cache = project.cache.parent / "another"
+    refused = sync(project, *(["--locked"] if locked_first else []), "--extra", "source")
+    assert refused.code != 0
+    assert "Hash mismatch for `builder==1.0`" in refused.err
+    assert lines(project) == []
+
+
 def test_a_file_with_other_bytes_is_named_and_nothing_is_written(
     index: LocalIndex, own: Callable[..., Project]
 ) -> None:

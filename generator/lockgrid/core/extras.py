@@ -11,7 +11,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from lockgrid.core.fence import BEGIN, END, fenced, is_torn, leading, replace_fenced
-from lockgrid.core.uvproject import BLOCKER, BLOCKER_FOLDER, Entry, UvProject
+from lockgrid.core.uvproject import BLOCKER, BLOCKER_FOLDER, Entry, Hashed, UvProject
 from lockgrid.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -192,15 +192,25 @@ def _array_text(document: tomlkit.TOMLDocument, key: str) -> str:
 
 def _plain(entry: Entry) -> object:
     """An entry as TOML gives it back."""
+    if isinstance(entry, Hashed):
+        return {"requirement": entry.requirement, "hashes": [f"sha256:{digest}" for digest in entry.hashes]}
     return entry if isinstance(entry, str) else [{"extra": extra} for extra in entry]
 
 
 def _toml(entry: Entry) -> str:
+    """An entry in TOML, on one line."""
+    if isinstance(entry, Hashed):
+        hashes = ", ".join(f'"sha256:{digest}"' for digest in entry.hashes)
+        return f"{{ requirement = {_string(entry.requirement)}, hashes = [{hashes}] }}"
+    if isinstance(entry, str):
+        return _string(entry)
+    return "[" + ", ".join(f'{{ extra = "{extra}" }}' for extra in entry) + "]"
+
+
+def _string(text: str) -> str:
     import tomlkit
 
-    if isinstance(entry, str):
-        return str(tomlkit.item(entry).as_string())
-    return "[" + ", ".join(f'{{ extra = "{extra}" }}' for extra in entry) + "]"
+    return tomlkit.item(text).as_string()
 
 
 def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -13,7 +13,7 @@ END = "# lockgrid: end"
 _LINE = r"[ \t]*{}[ \t]*\r?\n"
 _BEGIN, _END = (_LINE.format(re.escape(comment)) for comment in (BEGIN, END))
 _FENCED = re.compile(rf"{_BEGIN}(.*?){_END}", re.DOTALL)
-_ENTRIES = r"((?:[ \t]*[\"'\[].*\n)*)"  # strings or lists, one a line
+_ENTRIES = r"((?:[ \t]*[\"'\[{].*\n)*)"  # strings, lists or tables, one a line
 
 
 def is_torn(text: str) -> bool:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from packaging.specifiers import InvalidSpecifier
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from lockgrid.core.lockfile import parse_lockfile
@@ -52,8 +51,16 @@ raise SystemExit("this environment is unsupported on this platform with this Pyt
 ''',
 }
 
-#: A value of a list in ``[tool.uv]``: a string, or a set of extras that conflict.
-Entry = str | tuple[str, ...]
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A build requirement with the sha256 of its files. uv before 0.13 cannot read it; later ones hold builds to it."""
+
+    requirement: str
+    hashes: tuple[str, ...]
+
+
+#: A value of a list in ``[tool.uv]``: a string, a set of extras that conflict, a build requirement.
+Entry = str | tuple[str, ...] | Hashed
 
 
 #: Every file that lockgrid may have beside the project for it.
@@ -252,11 +259,11 @@ def _extra(
         yield BLOCKER
 
 
-def _build_constraints(locks: OldLocks) -> Iterable[str]:
+def _build_constraints(locks: OldLocks) -> Iterable[Hashed]:
     build = locks.get((BUILD, BUILD))
     for pin in build.pins if build else ():
         marker = python_marker(pin.pythons, build.pythons if build else ())
-        yield f"{canonicalize_name(pin.name)}=={pin.version}" + (f" ; {marker}" if marker else "")
+        yield Hashed(f"{pin.name}=={pin.version}" + (f" ; {marker}" if marker else ""), pin.hashes)
 
 
 def _cliques(edges: set[frozenset[str]], order: Sequence[str]) -> Iterable[tuple[str, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 from lockgrid.core.extras import check_manifest, extras_in_step, requires_python, update_extras
 from lockgrid.core.fence import BEGIN, END
-from lockgrid.core.uvproject import UvProject
+from lockgrid.core.uvproject import Hashed, UvProject
 from lockgrid.errors import InputError
 from unit.builders import golden
 
@@ -21,6 +21,7 @@ FULL = UvProject(
         "environments": ("sys_platform == 'linux'",),
         "conflicts": (("tosa", "vgf"),),
         "constraint-dependencies": ("a==1", "b==2 ; python_version < '3.12'"),
+        "build-constraint-dependencies": (Hashed("c==1", ("ab", "cd")),),
     },
     blocked=True,
     requires_python=">=3.10",
@@ -246,6 +247,7 @@ def test_each_part_of_uvs_table_that_is_out_of_step_is_a_sentence() -> None:
         "[tool.uv] environments is not what locks/ needs",
         "[tool.uv] conflicts is not what locks/ needs",
         "[tool.uv] constraint-dependencies is not what locks/ needs",
+        "[tool.uv] build-constraint-dependencies is not what locks/ needs",
         "[tool.uv.sources] lockgrid-unsupported is not what locks/ needs",
     ]
     text = update_extras(BARE, FULL)
@@ -259,7 +261,7 @@ def test_without_its_comments_lockgrids_part_is_a_persons() -> None:
     """Else the next lock would leave old pins there."""
     text = update_extras(BARE, FULL)
     bare = text.replace(f"    {BEGIN}\n", "").replace(f"    {END}\n", "")
-    assert len(extras_in_step(bare, FULL)) == 3
+    assert len(extras_in_step(bare, FULL)) == 4
 
 
 @pytest.mark.parametrize("comment", [BEGIN, END])

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lockgrid.core.uvproject import UvProject, read_locks, uv_project
+from lockgrid.core.uvproject import Hashed, UvProject, read_locks, uv_project
 from lockgrid.errors import InputError
 from lockgrid.model.grid import CellRecord, Grid, LockedPin, Lockfile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
-from unit.builders import LINUX, MAC, WINDOWS, environment, locked, spec_of, target
+from unit.builders import LINUX, MAC, WINDOWS, digest, environment, locked, spec_of, target
 
 Pins = Mapping[Target, Sequence[str]]
 L10, L11, L12 = (target(LINUX, python) for python in ("3.10", "3.11", "3.12"))
@@ -204,7 +204,10 @@ def test_sdists_may_be_built_with_pinned_build_requirements_and_nothing_else() -
     )
     assert found.lists["no-build-package"] == ("a",)
     assert found.lists["no-binary-package"] == ("tree",)
-    assert found.lists["build-constraint-dependencies"] == ("setuptools==80", "below==1 ; python_version < '3.12'")
+    assert found.lists["build-constraint-dependencies"] == (
+        Hashed("setuptools==80", (digest("setuptools-80-py3-none-any.whl"),)),
+        Hashed("below==1 ; python_version < '3.12'", (digest("below-1-py3-none-any.whl"),)),
+    )
 
 
 def test_a_package_that_one_builds_and_another_does_not_may_be_either() -> None:

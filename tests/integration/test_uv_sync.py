@@ -77,7 +77,7 @@ version = "1.0"
 requires = ["kit-core", "dep>=2", "native"]
 [envs.more]
 requires = ["kit-core", "dep>=2", "win"]
-[envs.old]
+[envs.old_one]
 requires = ["kit-core", "choosy"]
 [envs.bold]
 requires = ["kit-core[fast]", "dep>=2"]
@@ -94,7 +94,7 @@ apart = true
 requires = ["dep<2"]
 """
 CONTENT = scenario.parse(TEXT, name="uv_sync")
-EXTRAS = ("plain", "more", "old", "bold", "source")
+EXTRAS = ("plain", "more", "old_one", "bold", "source")
 NEWER = [wheel("dep", "9.0"), wheel("kit-core", "9.0"), wheel("builder", "9.0"), wheel("quick", "9.0")]
 
 
@@ -137,15 +137,26 @@ def test_uv_sync_installs_exactly_the_pins_whatever_came_out_since(
             del served.requests[:]
 
 
+def test_a_pin_that_was_yanked_since_is_still_installed(index: LocalIndex, own: Callable[..., Project]) -> None:
+    project = own(index)
+    for offer in CONTENT.offers:
+        if offer.built.name in ("dep", "choosy") and offer.built.version == "1.0":
+            index.remove(offer.built.filename)
+            index.add(offer.built, **{**offer.options, "yanked": "broken"})
+    sync(project, "--extra", "old_one").expect(0)
+    assert lines(project) == pins(project, "old_one")
+
+
 def test_the_content_is_what_it_is_meant_to_show(locked: Project) -> None:
-    assert "dep==1.0" in pins(locked, "old")
+    assert "dep==1.0" in pins(locked, "old_one")
     assert "dep==2.0" in pins(locked, "plain")
     assert {"quick==2.0", "extra-of-quick==1.0"} <= set(pins(locked, "bold"))
     cells = Locks(locked).cells
     assert cells["narrow", HERE, PYTHON]["status"] == "unsupported"
     assert cells["narrow", HERE, OTHER]["status"] == "proven"
     uv = tomllib.loads((locked.folder / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
-    assert {frozenset(e["extra"] for e in conflict) for conflict in uv["conflicts"]} >= {frozenset({"old", "plain"})}
+    conflicts = [{entry["extra"] for entry in conflict} for conflict in uv["conflicts"]]
+    assert {"old-one", "plain"} in conflicts
 
 
 def test_extras_that_agree_are_combined(clone: Project) -> None:
@@ -155,7 +166,7 @@ def test_extras_that_agree_are_combined(clone: Project) -> None:
 
 
 def test_extras_that_differ_are_refused_by_uv(clone: Project) -> None:
-    refused = sync(clone, "--extra", "plain", "--extra", "old")
+    refused = sync(clone, "--extra", "plain", "--extra", "old_one")
     assert refused.code != 0
     assert "incompatible with the declared conflicts" in refused.err
 
@@ -300,7 +311,7 @@ def test_a_file_with_other_bytes_is_named_and_nothing_is_written(
     refused = project.run("uv-lock").expect(4)
     assert "choosy==1.0" in refused.err
     assert f"{evil.filename} has {evil.sha256}" in refused.err
-    assert "locks/old/" in refused.err
+    assert "locks/old_one/" in refused.err
     assert not (project.folder / "uv.lock").exists()
 
 
@@ -339,6 +350,7 @@ def test_a_mirror_with_other_urls_serves_the_same_locks(clone: Project, served: 
         text = (project.folder / "uv.lock").read_text(encoding="utf-8")
         assert mirror.base_url in text
         assert served.base_url not in text
+    assert "needs to be updated" in sync(clone, "--locked", "--extra", "bold").err  # on the index that it is not for
 
 
 def test_a_folder_of_wheels_is_read_and_bound_to_the_hashes(clone: Project, tmp_path: Path) -> None:
@@ -357,7 +369,7 @@ def test_a_folder_of_wheels_is_read_and_bound_to_the_hashes(clone: Project, tmp_
     (folder / "choosy-1.0-py3-none-any.whl").write_bytes(wheel("choosy", "1.0", files={"c.py": "evil"}).data)
     assert "choosy-1.0-py3-none-any.whl has " in clone.run("uv-lock", env=flat).expect(4).err
     clone.uv("cache", "clean").expect(0)
-    assert "choosy" in sync(clone, "--locked", "--extra", "old", env=flat).err
+    assert "choosy" in sync(clone, "--locked", "--extra", "old_one", env=flat).err
 
 
 def test_an_index_without_hashes_cannot_be_held_to_the_locks(index: LocalIndex, own: Callable[..., Project]) -> None:

@@ -17,7 +17,7 @@ from lockgrid.model.target import Platform, Target, python_key
 FORBIDDEN_MARKERS = ("platform_release", "platform_version")
 
 #: Stands for "the latest X.Y": no CPython minor version has had a hundred patch releases.
-_LATEST_PATCH = 99
+LATEST_PATCH = 99
 
 # PEP 513, 571, 599: the names that manylinux tags had before PEP 600.
 _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}
@@ -25,7 +25,7 @@ _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinu
 
 def full_versions(target: Target) -> tuple[str, str]:
     """The first and the latest patch version of the target's Python, between which a cell must not differ."""
-    return f"{target.python}.0", f"{target.python}.{_LATEST_PATCH}"
+    return f"{target.python}.0", f"{target.python}.{LATEST_PATCH}"
 
 
 @cache

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 
-from packaging.specifiers import InvalidSpecifier
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from lockgrid.core.lockfile import parse_lockfile
 from lockgrid.core.render.requirements import BUILD
-from lockgrid.core.targets import admits_python, choice_marker, platform_markers, python_marker
+from lockgrid.core.targets import LATEST_PATCH, choice_marker, platform_markers, python_marker
 from lockgrid.model.grid import Grid, Lockfile, OldLocks
 from lockgrid.model.spec import Environment, Spec
 from lockgrid.model.target import Target, python_key
@@ -134,11 +135,14 @@ def read_locks(texts: Mapping[str, str]) -> dict[tuple[str, str], Lockfile]:
     return locks
 
 
+@cache
 def _admitted(requires_python: str | None, target: Target) -> bool:
+    """Whether a project's ``requires-python`` admits some patch release of the target's Python."""
     try:
-        return not requires_python or admits_python(requires_python, target)
+        allowed = SpecifierSet(requires_python or "")
     except InvalidSpecifier:
         return True  # uv says so
+    return any(allowed.contains(f"{target.python}.{patch}") for patch in range(LATEST_PATCH + 1))
 
 
 @dataclass(slots=True)

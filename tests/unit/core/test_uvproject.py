@@ -227,6 +227,7 @@ def test_the_grid_is_narrowed_to_what_the_project_says_of_pythons() -> None:
     found = made([app], pins, requires_python=">=3.11")
     assert found.lists["constraint-dependencies"] == ("a==2",)
     assert "3.10" not in str(found.lists["environments"])
+    assert made([app], pins, requires_python=">=3.10.4").lists == made([app], pins).lists  # 3.10.5 is admitted
     assert made([app], pins, requires_python="nonsense").lists == made([app], pins).lists
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import MakeProject, Start
+from integration.exported import assert_every_cell_is_exported
 from integration.locked import Locks
 from integration.test_install import HERE, PYTHON, python_of
 from support import scenario
@@ -194,32 +195,11 @@ requires = ["elsewhere"]
     assert "not compatible with the lockfile's supported environments" in refused.err
 
 
-def test_every_cell_is_exported_with_its_pins(clone: Project) -> None:
-    """Of the cells of other machines uv says what it would install; packaging answers the markers."""
-    from packaging.requirements import Requirement
-
-    from lockgrid.core.targets import marker_environments
-    from lockgrid.model.target import Platform, Target
-
+def test_every_cell_has_its_pins_whether_uv_or_lockgrid_wrote_uv_lock(clone: Project) -> None:
     clone.uv("lock", "--python", sys.executable).expect(0)
-    locks = Locks(clone)
-    words = ("export", "--frozen", "--no-emit-project", "--no-hashes", "--no-header", "--no-annotate", "--extra")
-    for extra in (*EXTRAS, "narrow"):
-        out = clone.uv(*words, extra).expect(0).out
-        asked = [Requirement(line) for line in out.splitlines() if not line.startswith((".", "-"))]
-        blocked = [line.partition(";")[2] for line in out.splitlines() if line.startswith(".")]
-        for (environment, platform, python), cell in locks.cells.items():
-            if environment != extra:
-                continue
-            answers: dict[str, Any] = dict(
-                marker_environments(Target(platform=Platform(name=platform), python=python))[0]
-            )
-            got = {f"{r.name}{r.specifier}" for r in asked if r.marker is None or r.marker.evaluate(answers)}
-            if cell["status"] == "proven":
-                assert got == {f"{n}=={v}" for n, v in locks.versions(extra, platform, python).items()}
-                assert not any(Requirement(f"x ; {marker}").marker.evaluate(answers) for marker in blocked if marker)  # type: ignore[union-attr]
-            else:
-                assert got == set()
+    assert_every_cell_is_exported(clone)
+    clone.run("uv-lock").expect(0)
+    assert_every_cell_is_exported(clone)
 
 
 # -- uv.lock ----------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from functools import cache
 from itertools import combinations
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import Version
 
 from lockgrid.core.lockfile import parse_lockfile
 from lockgrid.core.render.requirements import BUILD
@@ -97,7 +96,11 @@ def uv_project(spec: Spec, grid: Grid, locks: OldLocks, requires_python: str | N
     everything = tuple(sorted({t for found in domain.values() for t in found}, key=lambda t: t.sort_key))
     extras = {e.name: tuple(_extra(e, domain[e.name], everything, pins)) for e in environments}
     lists: dict[str, tuple[Entry, ...]] = {
-        "environments": tuple(f"implementation_name == 'cpython' and {m}" for m in platform_markers(everything)),
+        "environments": tuple(
+            f"implementation_name == 'cpython' and {marker}"
+            for run in pins.runs(everything)
+            for marker in platform_markers(run)
+        ),
         "conflicts": tuple(_cliques(pins.conflicts, [e.extra for e in environments])),
         "constraint-dependencies": tuple(pins.constraints()),
         "override-dependencies": tuple(pins.overrides(everything)),
@@ -153,7 +156,7 @@ class _Pins:
     domain: Mapping[str, tuple[Target, ...]]
     locks: OldLocks
     versions: dict[str, dict[Target, dict[str, str]]] = field(default_factory=dict)
-    asked: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # extras asked of a package
+    asked: dict[tuple[str, str, Target], set[str]] = field(default_factory=dict)  # extras asked of a package
     built: set[str] = field(default_factory=set)  # packages that some lockfile has as a sdist
     wheels: set[str] = field(default_factory=set)  # and those that some has as wheels
     conflicts: set[frozenset[str]] = field(default_factory=set)
@@ -177,13 +180,12 @@ class _Pins:
         targets = {t.python: t for t in self.domain[environment.name] if t.platform.name == platform}
         for pin in lockfile.pins:
             (self.built if pin.name in lockfile.sdists else self.wheels).add(pin.name)
+            extras = [requirer.partition("[") for requirer in pin.via if "[" in requirer]
             for target in (targets[python] for python in pin.pythons if python in targets):
                 self.versions.setdefault(pin.name, {}).setdefault(target, {})[environment.name] = pin.version
-            for requirer in pin.via:
-                name, bracket, rest = requirer.partition("[")
-                if bracket:
-                    extras = rest.partition("]")[0].split(",")
-                    self.asked.setdefault((environment.name, name), set()).update(extras)
+                for name, _, rest in extras:
+                    known = self.asked.setdefault((environment.name, name, target), set())
+                    known.update(rest.partition("]")[0].split(","))
 
     @property
     def names(self) -> set[str]:
@@ -203,8 +205,9 @@ class _Pins:
     def constraints(self) -> Iterable[str]:
         """One line for each version of the packages of which all environments have the same."""
         for name in sorted(self.names - self.direct):
-            where = {t: next(iter(chosen.values())) for t, chosen in self.versions[name].items()}
-            yield from _lines(name, where, tuple(where))
+            where = {t: f"{name}=={next(iter(chosen.values()))}" for t, chosen in self.versions[name].items()}
+            for line, marker in _marked(where, tuple(where)):
+                yield line + (f" ; {marker}" if marker else "")
 
     def overrides(self, everything: Sequence[Target]) -> Iterable[str]:
         """For each overridden package its version, by extra.
@@ -215,32 +218,53 @@ class _Pins:
         """
         for name in sorted(self.overridden):
             for environment in self.environments:
-                where = self._where(name, environment)
-                requested = self._requested(name, environment)
-                for version in sorted(set(where.values()), key=Version):
-                    marker = choice_marker([t for t, v in where.items() if v == version], everything)
-                    line = f"{requested}=={version} ; extra == '{environment.extra}'"
-                    yield line + (f" and ({marker})" if marker else "")
+                for line, marker in _marked(self._requests(name, environment), everything):
+                    yield f"{line} ; extra == '{environment.extra}'" + (f" and ({marker})" if marker else "")
 
     def of_extra(self, environment: Environment, everything: Sequence[Target]) -> Iterable[str]:
         """The pins that an extra has to ask for itself."""
         for name in sorted(self.direct):
-            where = self._where(name, environment)
-            yield from _lines(self._requested(name, environment), where, everything)
+            for line, marker in _marked(self._requests(name, environment), everything):
+                yield line + (f" ; {marker}" if marker else "")
 
-    def _where(self, name: str, environment: Environment) -> dict[Target, str]:
-        return {t: c[environment.name] for t, c in self.versions[name].items() if environment.name in c}
+    def _requests(self, name: str, environment: Environment) -> dict[Target, str]:
+        """What an extra asks for, by target; of an overridden package with the extras that uv would forget."""
+        found = {}
+        for target, chosen in self.versions[name].items():
+            if environment.name in chosen:
+                extras = self.asked.get((environment.name, name, target)) if name in self.overridden else None
+                bracket = f"[{','.join(sorted(extras))}]" if extras else ""
+                found[target] = f"{name}{bracket}=={chosen[environment.name]}"
+        return found
 
-    def _requested(self, name: str, environment: Environment) -> str:
-        extras = self.asked.get((environment.name, name), set()) if name in self.overridden else set()
-        return f"{name}[{','.join(sorted(extras))}]" if extras else name
+    def runs(self, everything: Sequence[Target]) -> Iterable[list[Target]]:
+        """The targets in sets that have one version of each package, Pythons in a row on one platform.
+
+        uv looks at each by itself. It would fork by itself only where a requirement makes it, and may then see
+        contradictions between Pythons that are none.
+        """
+        run: list[Target] = []
+        seen: dict[tuple[str, str], str] = {}
+        by_target: dict[Target, dict[tuple[str, str], str]] = {target: {} for target in everything}
+        for name, found in self.versions.items():
+            for target, chosen in found.items():
+                by_target[target] |= {(name, environment): version for environment, version in chosen.items()}
+        for target in everything:
+            mine = by_target[target]
+            differs = any(seen.get(key, version) != version for key, version in mine.items())
+            if run and (differs or run[-1].platform != target.platform):
+                yield run
+                run, seen = [], {}
+            run.append(target)
+            seen |= mine
+        if run:
+            yield run
 
 
-def _lines(name: str, where: Mapping[Target, str], among: Sequence[Target]) -> Iterable[str]:
-    """``name==version`` for each version, with the marker that picks its targets out of ``among``."""
-    for version in sorted(set(where.values()), key=Version):
-        marker = choice_marker([t for t, v in where.items() if v == version], among)
-        yield f"{name}=={version}" + (f" ; {marker}" if marker else "")
+def _marked(where: Mapping[Target, str], among: Sequence[Target]) -> Iterable[tuple[str, str]]:
+    """Each text once, with the marker that picks its targets out of ``among``."""
+    for text in sorted(set(where.values())):
+        yield text, choice_marker([t for t, other in where.items() if other == text], among)
 
 
 def _extra(

@@ -194,6 +194,23 @@ def test_an_override_is_of_its_extra_alone() -> None:
     assert found.lists["constraint-dependencies"] == ("kit==1", "more==1")
 
 
+def test_of_an_overridden_package_each_target_asks_for_its_own_extras() -> None:
+    app = environment("kit", targets=[L11, W11], overrides={"dep": "==2"})
+    pins = {"app": {L11: ["kit==1", "dep==2"], W11: ["kit==1", "dep==2", "more==1"]}}
+    found = made([app], pins, via={"more": ["dep[x,y]==2"]})
+    assert found.extras["app"] == ("kit", "dep==2 ; sys_platform == 'linux'", "dep[x,y]==2 ; sys_platform == 'win32'")
+
+
+def test_uv_looks_at_pythons_by_themselves_where_their_pins_differ() -> None:
+    """Else it may see a contradiction between Pythons that is none."""
+    app = environment("a", targets=[L10, L11, L12])
+    found = made([app], {"app": {L10: ["a==1"], L11: ["a==1", "b==1"], L12: ["a==2", "b==1"]}})
+    assert [str(line).partition("(")[2] for line in found.lists["environments"]] == [
+        "python_version >= '3.10' and python_version < '3.12')",
+        "python_version >= '3.12' and python_version < '3.13')",
+    ]
+
+
 def test_sdists_may_be_built_with_pinned_build_requirements_and_nothing_else() -> None:
     app = environment("tree", targets=[L11, L12])
     found = made(

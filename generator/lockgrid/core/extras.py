@@ -57,14 +57,14 @@ def extras_in_step(text: str, wanted: UvProject) -> list[str]:
 
 
 def _uv_in_step(text: str, uv: Mapping[str, Any], wanted: UvProject) -> list[str]:
-    said = []
+    said, written = [], leading(text)
     for key in _LISTS:
         needed = [_plain(entry) for entry in wanted.lists.get(key, ())]
         if key not in uv and not needed:
             continue
         # As lockgrid wrote it; only where a person has moved it is the whole document taken apart.
-        ours = leading(text, key, uv[key]) if key in uv else []
-        if ours != needed and key in uv:
+        ours = written.get(key)
+        if key in uv and (ours != needed or ours != uv[key][: len(needed)]):
             ours = fenced(_array_text(_parsed(text), key))
         if (ours or []) != needed:
             said.append(f"[tool.uv] {key} is not what locks/ needs")

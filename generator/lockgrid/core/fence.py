@@ -14,6 +14,7 @@ _LINE = r"[ \t]*{}[ \t]*\r?\n"
 _BEGIN, _END = (_LINE.format(re.escape(comment)) for comment in (BEGIN, END))
 _FENCED = re.compile(rf"{_BEGIN}(.*?){_END}", re.DOTALL)
 _ENTRIES = r"((?:[ \t]*[\"'\[{].*\n)*)"  # strings, lists or tables, one a line
+_LEADING = re.compile(rf"^[ \t]*([a-z-]+)[ \t]*=[ \t]*\[\r?\n{_BEGIN}{_ENTRIES}{_END}", re.MULTILINE)
 
 
 def is_torn(text: str) -> bool:
@@ -28,19 +29,12 @@ def fenced(text: str) -> list[Any] | None:
     return None if match is None else list(tomllib.loads(f"own = [\n{match[1]}]")["own"])
 
 
-def leading(document: str, key: str, values: Sequence[Any]) -> list[Any] | None:
-    """The same, out of the text of a whole document in which ``key`` has ``values``; quickly, with no parser.
+def leading(document: str) -> dict[str, list[Any]]:
+    """The same for every list in the text of a whole document, by key; quickly, with no parser.
 
-    None where the comments do not stand at the beginning of that list, one entry a line between them, as lockgrid
-    writes them.
+    Only of lists that begin with the comments, one entry a line between them, as lockgrid writes them.
     """
-    pattern = rf"^[ \t]*{re.escape(key)}[ \t]*=[ \t]*\[\r?\n{_BEGIN}{_ENTRIES}{_END}"
-    found = [match[1] for match in re.finditer(pattern, document, re.MULTILINE)]
-    count = len(found[0].splitlines()) if len(found) == 1 else 0
-    own = list(values[:count])
-    if len(found) != 1 or tomllib.loads(f"own = [\n{found[0]}]")["own"] != own:
-        return None
-    return own
+    return {match[1]: list(tomllib.loads(f"own = [\n{match[2]}]")["own"]) for match in _LEADING.finditer(document)}
 
 
 def replace_fenced(text: str, values: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ SCHEMA = 1
 _HEADER = re.compile(r"# (environment|platform|pythons|lockgrid lockfile, schema): ?(.*)")
 # A pin as lockgrid writes it; whatever else is a pin is left to packaging, which takes ten times as long.
 _PIN = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9][a-z0-9.!+]*)(?: ; ([^#@]+))?")
+_OWN_HASH = re.compile(r"    --hash=sha256:([0-9a-f]{64})(?: \\)?")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
@@ -66,6 +67,9 @@ def parse_lockfile(path: str, text: str) -> Lockfile:
     blocks: list[tuple[int, str, list[str], list[str]]] = []
     lines = text.splitlines()
     for number, raw in enumerate(lines, 1):
+        if blocks and (match := _OWN_HASH.fullmatch(raw)):  # most lines, as lockgrid writes them
+            blocks[-1][2].append(match[1])
+            continue
         line = raw.strip().removesuffix("\\").strip()
         if match := _HEADER.fullmatch(raw):
             header[match[1]] = match[2]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from lockgrid.core.candidates import wheel_rank
 from lockgrid.errors import HashMismatchError, ToolError
 from lockgrid.model.grid import LockedPin, OldLocks
 from lockgrid.model.target import Target
@@ -135,6 +134,8 @@ def _served(target: Target, files: Iterable[tuple[str, str]], pin: LockedPin) ->
 
 
 def _fits(filename: str, target: Target) -> bool:
+    from lockgrid.core.candidates import wheel_rank  # only where something is amiss
+
     return not filename.endswith(".whl") or wheel_rank(filename, target) is not None
 
 

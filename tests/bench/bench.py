@@ -1,6 +1,6 @@
 """How long lockgrid takes beside uv, measured in one run: medians of pairs, A then B, B then A, and so on.
 
-    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,inside,loop,start,grid]
+    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,inside,uvlock,loop,start,grid]
 
 Reads this repository's envs/ and uses the index that uv is configured with; the grid measurement uses an
 index that it serves itself. Writes nothing outside a temporary folder.
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from lockgrid.adapters.cache import Cache
+from lockgrid.core.spec import parse_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -121,7 +122,8 @@ class Bench:
         self.env["UV_CACHE_DIR"] = str(folder / "cache-uv")
         self.everything = self._project("everything", with_dev=True)
         self.backends = self._project("backends", with_dev=False)
-        self.spec = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        texts = {f"envs/{file.name}": file.read_text(encoding="utf-8") for file in (ROOT / "envs").glob("*.toml")}
+        self.extras = {e.name: [d.text for d in e.requires] for e in parse_spec(texts).environments if not e.apart}
         self.plain = self._uv_project("plain", cached=False)
         self.cached = self._uv_project("cached", cached=True)
 
@@ -145,9 +147,9 @@ class Bench:
         for file in sorted((ROOT / "envs").glob("*.toml")):
             table = tomllib.loads(file.read_text(encoding="utf-8"))
             overrides += [f"{package}{entry['version']}" for package, entry in table.get("overrides", {}).items()]
-        extras = self.spec["project"]["optional-dependencies"]
         lines = ["[project]", 'name = "plain"', 'version = "0"', 'requires-python = ">=3.10"', ""]
-        lines += ["[project.optional-dependencies]", *(f"{extra} = {_toml(value)}" for extra, value in extras.items())]
+        extras = [f"{extra} = {_toml(value)}" for extra, value in self.extras.items()]
+        lines += ["[project.optional-dependencies]", *extras]
         lines += ["", "[tool.uv]", "package = false", f"override-dependencies = {_toml(overrides)}", ""]
         if cached:
             lines += ["[[tool.uv.index]]", f'url = "{self._index_url()}"', "default = true"]
@@ -309,6 +311,23 @@ class Bench:
         )
         return ratio >= 20
 
+    def uvlock(self) -> bool:
+        """(e) `lockgrid uv-lock` beside a bare `uv lock` of the same project, both from nothing with warm caches."""
+        self.lockgrid(self.everything)()
+        env = {**self.env, "LOCKGRID_UV": UV}
+
+        def job(*command: str) -> Callable[[], None]:
+            def go() -> None:
+                (self.everything / "uv.lock").unlink(missing_ok=True)
+                run([*command], self.everything, env)
+
+            return go
+
+        ours, theirs = job(*LOCKGRID, "-q", "uv-lock"), job(UV, "lock")
+        ours()
+        theirs()
+        return report("(e) lockgrid uv-lock, against uv lock", *pairs(max(self.count, 9), ours, theirs), 1.5)
+
     def start(self) -> bool:
         """`lockgrid check` and `lockgrid --help`, in seconds."""
         self.lockgrid(self.everything)()
@@ -338,7 +357,7 @@ def _toml(value: Any) -> str:
 
 def main() -> None:
     """Run the measurements that were asked for; exit 1 when one is over its limit."""
-    names = ("warm", "backends", "cold", "inside", "loop", "start", "grid")
+    names = ("warm", "backends", "cold", "inside", "uvlock", "loop", "start", "grid")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=FEWEST_PAIRS, help="how many pairs to take medians of")
     parser.add_argument("--only", default=",".join(names), help=f"some of {','.join(names)}")
@@ -354,6 +373,7 @@ def main() -> None:
             "backends": bench.warm_backends,
             "cold": bench.cold,
             "inside": bench.inside,
+            "uvlock": bench.uvlock,
             "loop": bench.loop,
             "start": bench.start,
             "grid": bench.grid,

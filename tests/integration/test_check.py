@@ -29,6 +29,9 @@ sdist = true
 [[packages]]
 name = "setuptools"
 version = "80.0.0"
+[[packages]]
+name = "pure"
+version = "1.0"
 [targets]
 pythons = ["3.12", "3.13", "3.14"]
 [targets.platforms.linux-x86_64]
@@ -44,6 +47,8 @@ extends = ["ground"]
 requires = ["source"]
 [envs.other.sdists]
 source = "there is no wheel"
+[envs.wide]
+requires = ["pure"]
 """,
     name="check",
 )
@@ -113,6 +118,9 @@ DIFFERENCES = {
     "the grid gone": (delete("locks/grid.toml"), "locks/grid.toml"),
     "everything gone": (lambda folder: shutil.rmtree(folder / "locks"), "locks/grid.toml"),
     "an extra edited": (replace("pyproject.toml", '"source"', '"sauce"'), "pyproject.toml"),
+    "a constraint edited": (replace("pyproject.toml", '"lib==1.0"', '"lib==1.1"'), "constraint-dependencies"),
+    "the package that cannot be built gone": (delete("locks/unsupported/unsupported.py"), "locks/unsupported"),
+    "the package that cannot be built edited": (append("locks/unsupported/pyproject.toml", "\n"), "locks/unsupported"),
     "pyproject.toml gone": (delete("pyproject.toml"), "pyproject.toml"),
     "README.md edited": (replace("README.md", "| app |", "| appp |"), "README.md"),
 }
@@ -152,7 +160,8 @@ def test_every_difference_is_told_at_once(copy: Project) -> None:
     "names",
     [
         ("a requirement", "a pin edited", "a lockfile too many", "an extra edited", "README.md edited"),
-        ("an environment gone", "build.txt gone", "a cell gone"),
+        ("an environment gone", "build.txt gone", "a cell gone", "a constraint edited"),
+        ("the package that cannot be built gone", "the package that cannot be built edited"),
         ("the grid gone",),
     ],
     ids=lambda names: names[0],

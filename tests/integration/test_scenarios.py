@@ -1,10 +1,11 @@
-"""Every scenario in `scenarios/` is locked as its `[expected]` table says, and every lock is sound.
+"""Every scenario in `scenarios/` is locked as its `[expected]` table says, every lock is sound, and `uv sync` has it.
 
 ```toml
 [expected]
 code = 0                            # the exit code of `lockgrid lock`; the default
 args = ["--as-of", "2026-03-01"]    # more arguments
 says = ["..."]                      # text that stdout or stderr holds
+loose = ["patch"]                   # packages of which `uv sync` thinks otherwise than a cell, and may
 bug = "..."                         # what of this does not hold yet: the test must fail
 
 [[expected.cells]]                  # of the rules whose `where` fits a cell, the first counts
@@ -28,6 +29,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import MakeProject
+from integration.exported import assert_every_cell_is_exported
 from integration.locked import Locks, assert_sound, cells_of
 from support import scenario
 from support.index import LocalIndex
@@ -60,6 +62,9 @@ def test_scenario(content: Scenario, index: LocalIndex, make_project: MakeProjec
     first = project.snapshot(".")
     assert_sound(project, content.builts)
     assert_cells(content, Locks(project))
+    project.run("uv-lock").expect(0)
+    assert_every_cell_is_exported(project, content.expected.get("loose", ()))
+    (project.folder / "uv.lock").unlink()
     again = project.run("lock", *arguments).expect(0)
     assert "nothing changed" in again.out
     assert project.snapshot(".") == first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,6 +97,26 @@ def env(cpu: LocalIndex, **more: str | None) -> dict[str, str | None]:
     """What names the second index to uv."""
     words = {"UV_INDEX": f"cpu={cpu.url}", "UV_INDEX_CPU_USERNAME": "me", "UV_INDEX_CPU_PASSWORD": "s3cr3t"}
     return {**words, **more}
+
+
+def test_uv_sync_needs_the_index_and_the_strategy_and_uv_lock_binds_it(
+    locked: Project, cpu: LocalIndex, tmp_path: Path
+) -> None:
+    shutil.copytree(locked.folder, tmp_path / "clone")
+    clone = Project(tmp_path / "clone", locked.index, tmp_path / "cache")
+    words = ("sync", "--extra", "toy", "--python", sys.executable)
+    python = python_of(clone.folder / ".venv")
+    assert "other" in clone.uv(*words, env=env(cpu)).err  # uv takes the package from the first index that has it
+    assert clone.uv(*words).code != 0
+    best = env(cpu, UV_INDEX_STRATEGY="unsafe-best-match")
+    clone.uv(*words, env=best).expect(0)
+    assert installed(clone, python) == PINS
+    clone.run("uv-lock", env=best).expect(0)
+    assert "s3cr3t" not in (clone.folder / "uv.lock").read_text(encoding="utf-8")
+    shutil.rmtree(clone.folder / ".venv")
+    clone.uv(*words, "--locked", env=best).expect(0)
+    assert installed(clone, python) == PINS
+    subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
 
 
 def test_uv_installs_the_lock_as_the_summary_says(locked: Project, cpu: LocalIndex, tmp_path: Path) -> None:

@@ -1,18 +1,15 @@
-"""The only place that runs uv: to lock, to export, to say which index it would use by itself."""
+"""What lockgrid asks of uv: to lock, to export, to say which index it would use by itself."""
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +18,7 @@ from typing import Any, Self
 import tomlkit
 
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.uvanswer import NoSolution, Outcome, failed, lacking_extras, locked_metadata, no_lock
+from lockgrid.adapters.uvanswer import NoSolution, lacking_extras, locked_metadata, no_lock
 from lockgrid.adapters.uvconfig import (
     CACHE_CONTROL,
     IndexSource,
@@ -31,15 +28,14 @@ from lockgrid.adapters.uvconfig import (
     strip_credentials,
     uv_environment,
 )
+from lockgrid.adapters.uvrun import INSTALL, LIMIT_SECONDS, Outcome, end, failed, finish, start
+from lockgrid.adapters.uvrun import find_uv as find_uv  # for those who open uv
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
 #: The oldest uv whose lock and pylock export were tried with lockgrid.
 OLDEST_UV = (0, 11, 0)
-_LIMIT_SECONDS = 900.0
-# uv masks a password in a URL, and shows the user.
-_USERINFO = re.compile(r"(?<=://)[^/\s@]*@")
-_INSTALL = "install it with `pip install -U uv`"
+_LIMIT_SECONDS = LIMIT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +47,6 @@ class Resolved:
 
     folder: Path
     lacking: frozenset[tuple[str, str, str]] = frozenset()
-
-
-def find_uv(environ: Mapping[str, str]) -> str:
-    """The uv to run: ``$LOCKGRID_UV``, the one installed beside lockgrid, or the first on PATH.
-
-    Raises ``ToolError`` when there is none.
-    """
-    if chosen := environ.get("LOCKGRID_UV"):
-        if not shutil.which(chosen):
-            raise ToolError(f"LOCKGRID_UV names {chosen}, which cannot be run", next_step="correct or unset it")
-        return chosen
-    beside = Path(sys.executable).parent / ("uv.exe" if os.name == "nt" else "uv")
-    found = str(beside) if beside.is_file() else shutil.which("uv", path=environ.get("PATH"))
-    if not found:
-        raise ToolError("uv was not found", next_step=_INSTALL)
-    return found
 
 
 class Uv:
@@ -106,7 +86,7 @@ class Uv:
             self._stopped = True
             running = list(self._running)
         for process in running:
-            _end(process)
+            end(process)
 
     @property
     def index_tables(self) -> list[dict[str, Any]]:
@@ -174,44 +154,23 @@ class Uv:
         with self._guard:
             if self._stopped:
                 raise ToolError("uv was stopped")
-            try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env={**self._environ, **(extra or {})},
-                    text=True,
-                    encoding="utf-8",
-                    errors="replace",
-                    start_new_session=os.name != "nt",
-                )
-            except OSError as error:
-                raise ToolError(f"uv cannot be run: {error}", next_step=_INSTALL) from error
+            process = start(command, {**self._environ, **(extra or {})})
             self._running.add(process)
         try:
-            out, said = process.communicate(timeout=_LIMIT_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            raise ToolError(
-                f"uv {words[0]} took more than {_LIMIT_SECONDS:.0f} s and was ended",
-                next_step="check the network; narrow the requirements",
-            ) from error
+            return finish(process, words[0], _LIMIT_SECONDS)
         finally:
-            _end(process)
-            _close_pipes(process)
             with self._guard:
                 self._running.discard(process)
-        return Outcome(process.returncode, out, _USERINFO.sub("", said))
 
     def _check_version(self) -> str:
         outcome = self._run(["--version"])
         match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", outcome.out)
         if outcome.code != 0 or match is None:
-            raise ToolError(f"{self._binary} does not say what version of uv it is", next_step=_INSTALL)
+            raise ToolError(f"{self._binary} does not say what version of uv it is", next_step=INSTALL)
         version = tuple(int(part) for part in match.groups())
         if version < OLDEST_UV:
             oldest = ".".join(str(part) for part in OLDEST_UV)
-            raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=_INSTALL)
+            raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=INSTALL)
         return match[0][3:]
 
     def _with_default(self, config: UvConfig, cache: Cache, now: float) -> UvConfig:
@@ -265,27 +224,3 @@ def _index_table(source: IndexSource, name: str) -> dict[str, Any]:
         table["default"] = True
     table.setdefault("cache-control", CACHE_CONTROL)
     return table
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a process with all its children; harmless when it is over."""
-    if process.poll() is not None:
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=5)
-
-
-def _close_pipes(process: subprocess.Popen[str]) -> None:
-    """Close the pipes of a process that was ended; ``communicate`` does so only where it came to its end."""
-    if os.name == "nt":  # threads read there: they close the pipes themselves, and closing would wait for them
-        with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=5)
-        return
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lockgrid.adapters.uvrun import Outcome, failed
 from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.index import DistMetadata
 
@@ -18,15 +19,6 @@ _REFUSED = re.compile(
 )
 # The markers of a fork, which say no more than the cell does that stands beside the explanation.
 _FOR_THE_SPLIT = re.compile(r"has\s+no\s+`[^`]*`-compatible\s+wheels")
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one uv run came to: its exit code, what it printed, what it said."""
-
-    code: int
-    out: str
-    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +52,6 @@ def no_lock(outcome: Outcome) -> NoSolution:
 def lacking_extras(outcome: Outcome) -> frozenset[tuple[str, str, str]]:
     """The extras (name, version, extra) that were asked for and that uv found missing."""
     return frozenset(_LACKING.findall(outcome.said))
-
-
-def failed(verb: str, outcome: Outcome) -> ToolError:
-    """The error for a run of uv that failed."""
-    lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
-    return ToolError(
-        f"uv {verb} failed:\n" + "\n".join(f"    {line}" for line in lines[:25]),
-        next_step="if an index is at fault, check the network and uv's index settings",
-    )
 
 
 def explain_failure(said: str) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lockgrid.commands.context import Context
 from lockgrid.core import extras, gridfile
 from lockgrid.core.check import Difference, compare
+from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
+from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
+from lockgrid.model.grid import Grid
+from lockgrid.model.spec import Spec
 
 
 def check(context: Context) -> list[Difference]:
@@ -23,8 +29,7 @@ def check(context: Context) -> list[Difference]:
     if manifest is None:
         found.append(Difference(where=extras.PATH, what="is missing", mend="lockgrid lock"))
     else:
-        stale = extras.extras_in_step(manifest, spec)
-        found += [Difference(where=extras.PATH, what=what, mend="lockgrid lock") for what in stale]
+        found += _manifest(context, spec, grid, texts, manifest)
     text = store.read(readme.PATH)
     if text is not None and readme.is_torn(text):
         what = "one of the two comments around the table is gone"
@@ -32,3 +37,17 @@ def check(context: Context) -> list[Difference]:
     elif text is not None and readme.update_readme(text, grid) != text:
         found.append(Difference(where=readme.PATH, what="its table is not the grid", mend="lockgrid lock"))
     return found
+
+
+def _manifest(context: Context, spec: Spec, grid: Grid, texts: Mapping[str, str], manifest: str) -> list[Difference]:
+    """What ``uv sync`` needs and does not find."""
+    intact = {path: texts[path] for path, digest in grid.lockfiles if digest_text(texts.get(path, "")) == digest}
+    wanted = uv_project(spec, grid, read_locks(intact), extras.requires_python(manifest))
+    said = extras.extras_in_step(manifest, wanted)
+    if len(intact) < len(grid.lockfiles):  # of the lost pins it is said already that they are lost
+        said = [what for what in said if not what.startswith("[tool.uv]")]
+    stale = [Difference(where=extras.PATH, what=what, mend="lockgrid lock") for what in said]
+    for path in BLOCKER_FILES:
+        if context.store.read(path) != wanted.files.get(path):
+            stale.append(Difference(where=path, what="is not what `uv sync` needs", mend="lockgrid lock"))
+    return stale

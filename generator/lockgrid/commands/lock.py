@@ -23,6 +23,7 @@ from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, recor
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
 from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
+from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
@@ -63,7 +64,7 @@ def lock(context: Context, options: Options) -> LockResult:
     with context.store.exclusive(folder, context.progress.note):
         old = read_locked(context)
         check_partial(spec, wanted, old)
-        _check_manifest(context, spec)
+        _check_manifest(context)
         run = _Run(context, options, spec, wanted, old)
         result = run.run()
     return LockResult(
@@ -84,7 +85,7 @@ def _wanted(spec: Spec, names: Sequence[str]) -> tuple[Environment, ...]:
     return tuple(e for e in spec.environments if not names or e.name in names)
 
 
-def _check_manifest(context: Context, spec: Spec) -> None:
+def _check_manifest(context: Context) -> None:
     """A pyproject.toml that cannot take the extras is found before anything is resolved."""
     text = context.store.read(extras.PATH)
     if text is None:
@@ -96,7 +97,7 @@ def _check_manifest(context: Context, spec: Spec) -> None:
             ],
             next_step='write one with [project] name = "environments" and version = "0"',
         )
-    extras.extras_in_step(text, spec)
+    extras.check_manifest(text)
 
 
 class _Run:
@@ -214,11 +215,14 @@ class _Run:
         store = self.context.store
         wanted = {f"locks/{path}": text for path, text in texts.items()}
         wanted[gridfile.PATH] = grid_text
-        wanted[extras.PATH] = extras.update_extras(store.read(extras.PATH) or "", self.spec)
+        manifest = store.read(extras.PATH) or ""
+        project = uv_project(self.spec, grid, read_locks(texts), extras.requires_python(manifest))
+        wanted |= {extras.PATH: extras.update_extras(manifest, project), **project.files}
         if (text := store.read(readme.PATH)) is not None:
             wanted[readme.PATH] = readme.update_readme(text, grid)
         changed = {path: text for path, text in wanted.items() if store.read(path) != text}
         removed = tuple(f"locks/{path}" for path in self.old.texts if path not in texts)
+        removed += tuple(path for path in BLOCKER_FILES if path not in wanted and store.read(path) is not None)
         # grid.toml last: whoever finds it in place finds the files that it names in place too.
         ordered = dict(sorted(changed.items(), key=lambda item: item[0] == gridfile.PATH))
         store.replace(ordered, removed)

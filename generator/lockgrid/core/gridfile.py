@@ -5,10 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
-
-import tomlkit
-from tomlkit.items import Array
+from typing import TYPE_CHECKING, Any
 
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
@@ -17,6 +14,10 @@ from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, S
 
 SCHEMA = 1
 _DIGEST = "# digest of the rest: "
+
+if TYPE_CHECKING:
+    from tomlkit.items import Array  # what only reads a grid does without tomlkit, which takes long to import
+
 PATH = "locks/grid.toml"
 _HEADER = (
     "lockgrid's grid: every cell, its status, and the digests of inputs and outputs.",
@@ -26,6 +27,8 @@ _HEADER = (
 
 def render_grid(grid: Grid) -> str:
     """The text of ``grid.toml``; cells in order of environment, platform and Python as a version."""
+    import tomlkit
+
     document = tomlkit.document()
     for line in _HEADER:
         document.add(tomlkit.comment(line))
@@ -103,6 +106,8 @@ def source_values(record: SourceRecord) -> dict[str, Any]:
 
 
 def _sources(grid: Grid) -> Array:
+    import tomlkit
+
     entries = tomlkit.array().multiline(True)
     for record in grid.sources:
         entry = tomlkit.inline_table()
@@ -112,6 +117,8 @@ def _sources(grid: Grid) -> Array:
 
 
 def _cell(cell: CellRecord) -> dict[str, Any]:
+    import tomlkit
+
     values = cell_values(cell)
     if "blockers" in values:
         entries = tomlkit.array().multiline(True)
@@ -149,6 +156,8 @@ def found_values(record: FoundRecord) -> dict[str, Any]:
 
 
 def _found(record: FoundRecord) -> dict[str, Any]:
+    import tomlkit
+
     values = found_values(record)
     if len(values.get("cells", ())) > 1:
         values["cells"] = tomlkit.item(values["cells"]).multiline(True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from packaging.markers import Marker
+from packaging.markers import InvalidMarker
 from packaging.requirements import InvalidRequirement, Requirement
 
 from lockgrid.core.targets import marker_applies
@@ -15,6 +15,9 @@ from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 
 SCHEMA = 1
 _HEADER = re.compile(r"# (environment|platform|pythons|lockgrid lockfile, schema): ?(.*)")
+# A pin as lockgrid writes it; whatever else is a pin is left to packaging, which takes ten times as long.
+_PIN = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)==([0-9][a-z0-9.!+]*)(?: ; ([^#@]+))?")
+_OWN_HASH = re.compile(r"    --hash=sha256:([0-9a-f]{64})(?: \\)?")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
@@ -64,6 +67,9 @@ def parse_lockfile(path: str, text: str) -> Lockfile:
     blocks: list[tuple[int, str, list[str], list[str]]] = []
     lines = text.splitlines()
     for number, raw in enumerate(lines, 1):
+        if blocks and (match := _OWN_HASH.fullmatch(raw)):  # most lines, as lockgrid writes them
+            blocks[-1][2].append(match[1])
+            continue
         line = raw.strip().removesuffix("\\").strip()
         if match := _HEADER.fullmatch(raw):
             header[match[1]] = match[2]
@@ -100,6 +106,25 @@ def parse_lockfile(path: str, text: str) -> Lockfile:
 def _locked_pin(
     path: str, platform: str, pythons: tuple[str, ...], number: int, line: str, hashes: list[str], via: list[str]
 ) -> LockedPin:
+    match = _PIN.fullmatch(line)
+    name, version, marker = match.groups() if match else _read_pin(path, number, line)
+    if not hashes:
+        raise _broken(path, number, f"{line!r} has no hash")
+    try:
+        where = _marked_pythons(platform, pythons, marker)
+    except InvalidMarker as error:
+        raise _broken(path, number, f"{line!r} is no pin") from error
+    return LockedPin(
+        name=name,
+        version=version,
+        pythons=where,
+        hashes=tuple(hashes),
+        via=tuple(via),
+    )
+
+
+def _read_pin(path: str, number: int, line: str) -> tuple[str, str, str | None]:
+    """The name, the version and the marker of a pin in any spelling."""
     try:
         requirement = Requirement(line)
     except InvalidRequirement as error:
@@ -107,23 +132,15 @@ def _locked_pin(
     specifiers = list(requirement.specifier)
     if len(specifiers) != 1 or specifiers[0].operator != "==":
         raise _broken(path, number, f"{line!r} is no pin name==version")
-    if not hashes:
-        raise _broken(path, number, f"{line!r} has no hash")
-    return LockedPin(
-        name=requirement.name,
-        version=specifiers[0].version,
-        pythons=_marked_pythons(platform, pythons, requirement.marker),
-        hashes=tuple(hashes),
-        via=tuple(via),
-    )
+    return requirement.name, specifiers[0].version, str(requirement.marker) if requirement.marker else None
 
 
-def _marked_pythons(platform: str, pythons: Iterable[str], marker: Marker | None) -> tuple[str, ...]:
+def _marked_pythons(platform: str, pythons: Iterable[str], marker: str | None) -> tuple[str, ...]:
     if marker is None:
         return tuple(pythons)
     # Only python_version may stand in a lockfile's marker, so any platform answers it.
     name = platform.split()[0] if platform.split()[0] in PLATFORM_KINDS else "linux-x86_64"
-    return tuple(p for p in pythons if marker_applies(str(marker), Target(platform=Platform(name=name), python=p)))
+    return tuple(p for p in pythons if marker_applies(marker, Target(platform=Platform(name=name), python=p)))
 
 
 def _broken(path: str, number: int, what: str) -> InputError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import product
 
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
@@ -16,7 +17,7 @@ from lockgrid.model.target import Platform, Target, python_key
 FORBIDDEN_MARKERS = ("platform_release", "platform_version")
 
 #: Stands for "the latest X.Y": no CPython minor version has had a hundred patch releases.
-_LATEST_PATCH = 99
+LATEST_PATCH = 99
 
 # PEP 513, 571, 599: the names that manylinux tags had before PEP 600.
 _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}
@@ -24,7 +25,7 @@ _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinu
 
 def full_versions(target: Target) -> tuple[str, str]:
     """The first and the latest patch version of the target's Python, between which a cell must not differ."""
-    return f"{target.python}.0", f"{target.python}.{_LATEST_PATCH}"
+    return f"{target.python}.0", f"{target.python}.{LATEST_PATCH}"
 
 
 @cache
@@ -168,6 +169,43 @@ def targets_marker(targets: Iterable[Target], among: Iterable[Target]) -> str:
     if chosen == set(universe):
         return ""
     return " or ".join(f"({marker})" for marker in platform_markers(chosen))
+
+
+def choice_marker(chosen: Iterable[Target], among: Iterable[Target]) -> str:
+    """The same as ``targets_marker`` in the fewest words: what else than ``among`` it is true on is left open."""
+    universe = list(dict.fromkeys(among))
+    picked = [target for target in universe if target in set(chosen)]
+    if not picked or len(picked) == len(universe):
+        return targets_marker(picked, universe)
+    platforms = list(dict.fromkeys(target.platform for target in universe))
+    hosts = list(dict.fromkeys(target.platform for target in picked))
+    everywhere, pythons = {target.python for target in universe}, {target.python for target in picked}
+    for some, versions in product((platforms, hosts), (everywhere, pythons)):
+        if [target for target in universe if target.platform in some and target.python in versions] == picked:
+            parts = [_platforms_marker(some, platforms), python_marker(versions, everywhere)]
+            return " and ".join(f"({part})" if " or " in part else part for part in parts if part)
+    lines = []
+    for host in hosts:
+        mine = [target.python for target in picked if target.platform == host]
+        marker = python_marker(mine, [target.python for target in universe if target.platform == host])
+        lines.append(f"({_platforms_marker([host], platforms)}{f' and ({marker})' if marker else ''})")
+    return " or ".join(lines)
+
+
+def _platforms_marker(chosen: Sequence[Platform], among: Sequence[Platform]) -> str:
+    """A marker that picks platforms out of ``among``; empty when it is all of them."""
+    rest = [platform for platform in among if platform not in chosen]
+    if not rest:
+        return ""
+    for variable in ("sys_platform", "platform_machine"):
+        values = list(dict.fromkeys(getattr(platform.kind, variable) for platform in chosen))
+        others = list(dict.fromkeys(getattr(platform.kind, variable) for platform in rest))
+        if set(values) & set(others):
+            continue
+        if len(others) < len(values):
+            return " and ".join(f"{variable} != '{value}'" for value in others)
+        return " or ".join(f"{variable} == '{value}'" for value in values)
+    return " or ".join(f"({platform_marker(platform)})" for platform in chosen)
 
 
 def platform_markers(targets: Iterable[Target]) -> list[str]:

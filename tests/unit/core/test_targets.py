@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from packaging.specifiers import InvalidSpecifier
 
 from lockgrid.core.candidates import wheel_rank
 from lockgrid.core.targets import (
     admits_python,
+    choice_marker,
     forbidden_marker,
     full_versions,
     marker_applies,
@@ -15,8 +18,8 @@ from lockgrid.core.targets import (
     platform_tags,
     target_tags,
 )
-from lockgrid.model.target import PLATFORM_KINDS, Platform
-from unit.builders import ARM, LINUX, MAC, WINDOWS, target
+from lockgrid.model.target import PLATFORM_KINDS, Platform, Target
+from unit.builders import ARM, LINUX, MAC, PLATFORMS, WINDOWS, target
 
 INTEL_MAC = Platform(name="macos-x86_64", floor=(13, 0))
 WINDOWS_ARM = Platform(name="windows-arm64")
@@ -273,3 +276,28 @@ def test_requires_python_must_admit_every_patch_of_the_target(specifier: str, ad
 def test_an_invalid_requires_python_is_the_callers_to_report() -> None:
     with pytest.raises(InvalidSpecifier):
         admits_python(">=3.x", target())
+
+
+MANY = [target(p, v) for p in PLATFORMS for v in ("3.9", "3.10", "3.11", "3.12")]
+
+
+@given(universe=st.sets(st.sampled_from(MANY), min_size=1), data=st.data())
+def test_a_choice_is_true_on_the_chosen_and_on_no_other(universe: set[Target], data: st.DataObject) -> None:
+    chosen = data.draw(st.sets(st.sampled_from(sorted(universe, key=lambda t: t.sort_key))))
+    marker = choice_marker(chosen, universe)
+    assert {t for t in universe if not marker or marker_applies(marker, t)} == chosen
+
+
+@pytest.mark.parametrize(
+    ("chosen", "marker"),
+    [
+        ([(LINUX, "3.11"), (LINUX, "3.12")], "platform_machine == 'x86_64'"),
+        ([(p, v) for p in (LINUX, ARM, WINDOWS) for v in ("3.11", "3.12")], "sys_platform != 'darwin'"),
+        ([(p, "3.12") for p in PLATFORMS], "python_version >= '3.12'"),
+        ([(WINDOWS, "3.11")], "sys_platform == 'win32' and python_version < '3.12'"),
+        ([], "python_version < '0'"),
+    ],
+)
+def test_a_choice_has_few_words(chosen: list[tuple[Platform, str]], marker: str) -> None:
+    universe = [target(p, v) for p in PLATFORMS for v in ("3.11", "3.12")]
+    assert choice_marker([target(*one) for one in chosen], universe) == marker

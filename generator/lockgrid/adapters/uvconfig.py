@@ -196,8 +196,6 @@ def _fault(source: IndexSource, config: UvConfig) -> str:
         return "is the default index, from which everything comes that has no source"
     if urlsplit(source.url).scheme not in ("http", "https"):
         return "has no http or https URL, and lockgrid reads no other"
-    if source.table.get("format", "simple") != "simple":
-        return f"is of the format {source.table['format']!r}, and lockgrid reads simple indexes only"
     rivals = sorted((i for i in config.named.values() if i.name != source.name), key=lambda index: index.name)
     if twin := next((i.name for i in rivals if i.url == source.url), ""):
         return f"has the URL of {twin!r}: give both one name"

@@ -405,10 +405,6 @@ def test_what_makes_an_index_useless_for_a_source(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (
-            'url = "https://cpu.example"\nformat = "flat"',
-            "is of the format 'flat', and lockgrid reads simple indexes only",
-        ),
         ('url = "https://cpu.example"\nformat = "simple"', ""),
         ('url = "./wheels"', "has no http or https URL, and lockgrid reads no other"),
         ('url = "file:///wheels"', "has no http or https URL, and lockgrid reads no other"),

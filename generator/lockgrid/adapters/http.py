@@ -184,16 +184,16 @@ class Http:
     def _credentials(self, url: str) -> tuple[str, str] | None:
         """User and password for a URL: its own, or those of the index on the same host, never those of another."""
         parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        # Of several on one host the one that the URL is below comes first.
-        for source in sorted(self._sources, key=lambda s: not strip_credentials(url).startswith(f"{s.url}/")):
-            index = urlsplit(source.url)
-            if index.netloc.rpartition("@")[2] != host:
-                continue
+        place = parts.scheme, parts.netloc.rpartition("@")[2]
+        here = [(source, strip_credentials(source.url)) for source in self._sources]
+        here = [(source, own) for source, own in here if urlsplit(own)[:2] == place]
+        # Of several on one host that which the URL is below, with or without a login; else the first that has one.
+        below = [(source, own) for source, own in here if strip_credentials(url).startswith(f"{own.rstrip('/')}/")]
+        for source, _ in below or here:
             if source.username or source.password:
                 return source.username, source.password
-            if own := _userinfo(index):
-                return own
+            if login := _userinfo(urlsplit(source.url)):
+                return login
         return _userinfo(parts)
 
 
@@ -237,7 +237,7 @@ def _words(error: BaseException) -> str:
     if isinstance(error, aiohttp.TooManyRedirects):
         return f"more than {_REDIRECTS} redirects"
     if isinstance(error, aiohttp.NonHttpUrlClientError):
-        return f"{error} is not an http or https URL"
+        return f"{strip_credentials(str(error))} is not an http or https URL"
     if isinstance(error, aiohttp.ClientResponseError):  # its text repeats the URL, credentials and all
         return error.message
     return str(error) or type(error).__name__

@@ -80,6 +80,7 @@ def answer(status: int, body: bytes = b"") -> Answer:
         (IndexSource(url="https://other.example/simple", username="me", password="secret"), None),
         (IndexSource(url="https://index.example:8443/simple", username="me", password="secret"), None),
         (IndexSource(url="https://index.example/simple"), None),
+        (IndexSource(url="http://index.example/simple", username="me", password="secret"), None),
         (IndexSource(url="https://index.example/simple", username="a:b"), ("a:b", "")),
     ],
 )
@@ -211,3 +212,13 @@ def test_of_two_indexes_on_one_host_the_one_that_has_the_file_is_logged_in_to() 
     assert http._credentials("https://index.example/one/a/") == ("one", "x")
     assert http._credentials("https://index.example/two/a/") == ("two", "y")
     assert http._credentials("https://index.example/files/a") == ("one", "x")
+
+
+def test_of_two_indexes_on_one_host_neither_gets_the_login_of_the_other() -> None:
+    one = IndexSource(url="https://u1:p1@index.example/a")
+    two = IndexSource(url="https://u2:p2@index.example/b")
+    plain = IndexSource(url="https://index.example/c")
+    http = opened(UvConfig(indexes=(one, two, plain), network={}), {})
+    assert http._credentials("https://index.example/a/x/") == ("u1", "p1")
+    assert http._credentials("https://index.example/b/x/") == ("u2", "p2")
+    assert http._credentials("https://index.example/c/x/") is None

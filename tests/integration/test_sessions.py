@@ -251,9 +251,10 @@ def test_of_uvs_configuration_only_the_way_to_an_index_is_obeyed(project: Projec
     file = files[place]
     file.parent.mkdir(parents=True, exist_ok=True)
     if place == "manifest":
-        table = setting.replace("[pip]", "[tool.uv.pip]")
-        text = file.read_text(encoding="utf-8") + f"\n[tool.uv]\n{index}{table}\n"
-        file.write_text(text, encoding="utf-8")
+        keys, below, more = setting.partition("[pip]")
+        text = file.read_text(encoding="utf-8").replace("[tool.uv]\n", f"[tool.uv]\n{index}{keys}\n")
+        assert index in text
+        file.write_text(text + (f"\n[tool.uv.pip]{more}\n" if below else ""), encoding="utf-8")
     else:
         file.write_text(index + setting, encoding="utf-8")
     if place == "named":

@@ -15,7 +15,8 @@ from packaging.pylock import Pylock
 
 from integration.conftest import MakeProject
 from integration.locked import Locks
-from integration.test_install import HERE, PYTHON, installed, new_venv, pip
+from integration.machine import HERE, PYTHON
+from integration.test_install import installed, new_venv, pip
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, Result

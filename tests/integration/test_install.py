@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import platform
 import subprocess
 import sys
 import venv
@@ -15,6 +14,7 @@ import pytest
 
 from integration.conftest import MakeProject
 from integration.locked import Cell, Locks
+from integration.machine import HERE, PYTHON, python_of
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, Result
@@ -77,13 +77,6 @@ tree = "there is no wheel"
 old = "there is no wheel"
 """
 CONTENT = scenario.parse(TEXT, name="install")
-PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
-HERE = {
-    ("linux", "x86_64"): "linux-x86_64",
-    ("linux", "aarch64"): "linux-aarch64",
-    ("darwin", "arm64"): "macos-arm64",
-    ("win32", "AMD64"): "windows-x86_64",
-}.get((sys.platform, platform.machine()), "")
 BUILD = ("--build-constraints", "locks/build.txt", "--require-build-hashes")
 
 pytestmark = pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform")
@@ -109,10 +102,6 @@ def pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pip") / "venv"
     venv.create(folder, with_pip=True)
     return python_of(folder)
-
-
-def python_of(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def new_venv(project: Project, folder: Path) -> Path:

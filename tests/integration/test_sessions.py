@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import MakeProject
-from integration.test_install import HERE, PYTHON
+from integration.machine import HERE, PYTHON
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, Result

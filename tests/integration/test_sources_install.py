@@ -13,7 +13,8 @@ import pytest
 
 from integration.conftest import MakeProject
 from integration.locked import Locks
-from integration.test_install import HERE, PYTHON, installed, new_venv, pip, python_of
+from integration.machine import HERE, PYTHON, python_of
+from integration.test_install import installed, new_venv, pip
 from integration.test_sessions import PYTEST, ROOT, nox
 from support import scenario
 from support.index import LocalIndex

@@ -15,7 +15,7 @@ import pytest
 from integration.conftest import MakeProject, Start
 from integration.exported import assert_every_cell_is_exported
 from integration.locked import Locks
-from integration.test_install import HERE, PYTHON, python_of
+from integration.machine import HERE, PYTHON, python_of
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, Result

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockgrid.adapters.tools import find_tool
 from lockgrid.errors import ToolError
 
 _LIMIT_SECONDS = 1800.0
@@ -24,15 +22,7 @@ def find_pip_audit(environ: Mapping[str, str]) -> str:
 
     Raises ``ToolError`` when there is none.
     """
-    if chosen := environ.get("LOCKGRID_PIP_AUDIT"):
-        if not shutil.which(chosen):
-            raise ToolError(f"LOCKGRID_PIP_AUDIT names {chosen}, which cannot be run", next_step="correct or unset it")
-        return chosen
-    beside = Path(sys.executable).parent / ("pip-audit.exe" if os.name == "nt" else "pip-audit")
-    found = str(beside) if beside.is_file() else shutil.which("pip-audit", path=environ.get("PATH"))
-    if not found:
-        raise ToolError("pip-audit was not found", next_step=_INSTALL)
-    return found
+    return find_tool("pip-audit", environ, _INSTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockgrid.adapters.tools import find_tool
 from lockgrid.errors import ToolError
 
 LIMIT_SECONDS = 900.0
@@ -41,15 +40,7 @@ def find_uv(environ: Mapping[str, str]) -> str:
 
     Raises ``ToolError`` when there is none.
     """
-    if chosen := environ.get("LOCKGRID_UV"):
-        if not shutil.which(chosen):
-            raise ToolError(f"LOCKGRID_UV names {chosen}, which cannot be run", next_step="correct or unset it")
-        return chosen
-    beside = Path(sys.executable).parent / ("uv.exe" if os.name == "nt" else "uv")
-    found = str(beside) if beside.is_file() else shutil.which("uv", path=environ.get("PATH"))
-    if not found:
-        raise ToolError("uv was not found", next_step=INSTALL)
-    return found
+    return find_tool("uv", environ, INSTALL)
 
 
 def start(command: list[str], environ: Mapping[str, str]) -> subprocess.Popen[str]:
@@ -145,8 +136,13 @@ def _close_pipes(process: subprocess.Popen[str]) -> None:
 
 def failed(verb: str, outcome: Outcome) -> ToolError:
     """The error for a uv that failed, with what it said."""
-    lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
     return ToolError(
-        f"uv {verb} failed:\n" + "\n".join(f"    {line}" for line in lines[:25]),
+        f"uv {verb} failed:\n{quoted(outcome)}",
         next_step="if an index is at fault, check the network and uv's index settings",
     )
+
+
+def quoted(outcome: Outcome) -> str:
+    """What uv said, indented, as far as a person reads it; not which interpreter it took."""
+    lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
+    return "\n".join(f"    {line}" for line in lines[:25])

@@ -47,8 +47,7 @@ def audit_locks(context: Context) -> LocksAudit:
 
 def _check_date(context: Context) -> None:
     """Raise ``InputError`` where ``locks/`` is not what ``envs/`` asks for."""
-    texts = {path: context.store.read(f"locks/{path}") or "" for path in context.store.lockfiles()}
-    found = compare(context.spec(), context.require_grid(), texts)
+    found = compare(context.spec(), context.require_grid(), context.lockfile_texts())
     if found:
         raise InputError([Problem(file=one.where, what=one.what) for one in found], next_step="run `lockgrid lock`")
 

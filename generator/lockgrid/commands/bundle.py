@@ -128,7 +128,7 @@ def _planned(context: Context, grid: Grid, cell: CellRecord) -> Iterator[tuple[P
     """The plan of the bundle, with every file as the index lists it, and what carries it out."""
     name, platform, python = cell.environment, cell.platform, cell.python
     spec, locks = context.spec(), read_locked(context).locks
-    environment = next((e for e in spec.environments if e.name == name), None)
+    environment = spec.environment(name)
     targets = environment.targets if environment else ()
     target = next((t for t in targets if (t.platform.name, t.python) == (platform, python)), None)
     if environment is None or target is None:

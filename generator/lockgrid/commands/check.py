@@ -21,7 +21,7 @@ def check(context: Context) -> list[Difference]:
     if grid is None:
         return [Difference(where=gridfile.PATH, what="is missing: nothing is locked", mend="lockgrid lock")]
     store = context.store
-    texts = {path: store.read(f"locks/{path}") or "" for path in store.lockfiles()}
+    texts = context.lockfile_texts()
     found = compare(spec, grid, texts)
     if gridfile.is_edited(store.read(gridfile.PATH) or ""):
         found.append(Difference(where=gridfile.PATH, what="was edited since the lock", mend="lockgrid lock"))

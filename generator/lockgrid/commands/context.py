@@ -41,6 +41,10 @@ class Context:
             raise InputError([Problem(file=GRID, what="there is no grid yet")], next_step="run `lockgrid lock`")
         return grid
 
+    def lockfile_texts(self) -> dict[str, str]:
+        """The text of every lockfile that stands below ``locks/``, by its path there."""
+        return {path: self.store.read(f"locks/{path}") or "" for path in self.store.lockfiles()}
+
     def lockfile(self, path: str) -> Lockfile | None:
         """``locks/<path>``, None when there is none; raises ``InputError`` when it is broken."""
         text = self.store.read(f"locks/{path}")

@@ -94,11 +94,14 @@ def _refuse_impossible(options: Options) -> None:
 def _records(context: Context, options: Options) -> list[CellRecord]:
     """The cells that are asked for, as the grid has them, at least one of them proven."""
     spec, grid, name = context.spec(), context.require_grid(), options.environment
-    environment = next((e for e in spec.environments if e.name == name), None)
+    environment = spec.environment(name)
     if environment is None:
         raise InputError([unknown_environment(name, spec)])
-    texts = {path: context.store.read(f"locks/{path}") or "" for path in context.store.lockfiles()}
-    stale = [d for d in compare(spec, grid, texts) if d.where == environment.file or f"/{name}/" in d.where]
+    stale = [
+        d
+        for d in compare(spec, grid, context.lockfile_texts())
+        if d.where == environment.file or f"/{name}/" in d.where
+    ]
     if stale:
         raise InputError([Problem(file=d.where, what=d.what) for d in stale], next_step="run `lockgrid lock`")
     _, records = explain(context, name, options.platform, options.python)

@@ -9,7 +9,7 @@ from lockgrid.commands.context import Context
 from lockgrid.core.digest import digest_environment
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.gridfile import is_edited
-from lockgrid.core.render.requirements import BUILD
+from lockgrid.core.render.requirements import lockfile_key
 from lockgrid.errors import InputError, LockgridError, Problem
 from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Grid, Lockfile
@@ -38,14 +38,13 @@ def read_locked(context: Context) -> Locked:
     for path in context.store.lockfiles():
         text = context.store.read(f"locks/{path}") or ""
         old.texts[path] = text
-        environment, _, name = path.removesuffix(".txt").rpartition("/")
         try:
             lockfile = context.lockfile(path)
         except LockgridError as error:
             context.progress.note(f"{error.what}: its pins are not kept")
             continue
         if lockfile:
-            old.locks[environment or BUILD, name] = lockfile
+            old.locks[lockfile_key(path)] = lockfile
     return old
 
 

@@ -27,7 +27,7 @@ def sbom(context: Context, environment: str, platform: str, python: str) -> str:
     of their files asks for; ``ToolError`` when the index fails.
     """
     spec = context.spec()
-    chosen = next((e for e in spec.environments if e.name == environment), None)
+    chosen = spec.environment(environment)
     if chosen is None:
         raise InputError([unknown_environment(environment, spec)])
     grid, records = explain(context, environment, platform, python)

@@ -76,18 +76,21 @@ class Solver:
 
     def _blamed(self, solved: Solved) -> list[str]:
         """The packages over which cells failed the proofs 4 and 5, but for what the old grid has as unsupported so."""
-        before = {(c.environment, c.platform, c.python): c.blockers for c in self._old_cells()}
+        old = self._old_cells(self.involved())
         new = {
             cell: solved.blockers[cell]
             for cell in solved.failed
             if {b.finding for b in solved.blockers[cell]}
-            != {b.finding for b in before.get((cell[0], cell[1].platform.name, cell[1].python), ())}
+            != {b.finding for b in (old[cell].blockers if cell in old else ())}
         }
         packages = (package for found in new.values() for b in found for package in b.package.split(" and "))
         return sorted({package.partition("==")[0] for package in packages})
 
-    def _old_cells(self) -> tuple[CellRecord, ...]:
-        return self.old.grid.cells if self.old.grid else ()
+    def _old_cells(self, environments: Sequence[Environment]) -> dict[Cell, CellRecord]:
+        """The cells of these environments as the old grid has them."""
+        old = {(c.environment, c.platform, c.python): c for c in (self.old.grid.cells if self.old.grid else ())}
+        keys = {(e.name, t): (e.name, t.platform.name, t.python) for e in environments for t in e.targets}
+        return {cell: old[key] for cell, key in keys.items() if key in old}
 
     def _judge(self, solved: Solved) -> Solved:
         """Proofs 4 and 5. The same files were judged by the same rules when they were locked."""
@@ -174,20 +177,15 @@ class Solver:
 
     def _unsupported(self, environments: Sequence[Environment]) -> set[Cell]:
         """The cells that the old grid has as unsupported."""
-        failed = {(c.environment, c.platform, c.python) for c in self._old_cells() if not c.proven}
-        return {(e.name, t) for e in environments for t in e.targets if (e.name, t.platform.name, t.python) in failed}
+        return {cell for cell, old in self._old_cells(environments).items() if not old.proven}
 
     def _judged_unsupported(self, environments: Sequence[Environment]) -> Blockers:
         """The cells that these very rules found unsupported for what is inside their wheels."""
         if self.old.grid is None or self.old.grid.rules != RULES:
             return {}
-        old = {(c.environment, c.platform, c.python): c for c in self._old_cells()}
-        return {
-            (e.name, t): cell.blockers
-            for e in environments
-            for t in e.targets
-            if (cell := old.get((e.name, t.platform.name, t.python))) and cell.failed in (Proof.BINARIES, Proof.FILES)
-        }
+        inside = (Proof.BINARIES, Proof.FILES)
+        old = self._old_cells(environments)
+        return {cell: record.blockers for cell, record in old.items() if record.failed in inside}
 
     def _note_unknown_upgrades(self) -> None:
         locked = {pin.name for lockfile in self.old.locks.values() for pin in lockfile.pins}

@@ -10,7 +10,7 @@ from hashlib import file_digest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lockgrid.adapters.uvrun import Outcome, finish
+from lockgrid.adapters.uvrun import Outcome, finish, quoted
 from lockgrid.commands.context import Context
 from lockgrid.core import extras
 from lockgrid.core.uvlock import PATH, UvLock, check, cut, parse
@@ -49,7 +49,7 @@ def uv_lock(context: Context, process: subprocess.Popen[str]) -> UvLocked:
 def _wanted(context: Context) -> tuple[Mapping[str, tuple[Target, ...]], OldLocks]:
     """The lockfiles, and the targets of each environment that is an extra."""
     spec, grid, store = context.spec(), context.require_grid(), context.store
-    locks = read_locks({path: store.read(f"locks/{path}") or "" for path in store.lockfiles()})
+    locks = read_locks(context.lockfile_texts())
     manifest = store.read(extras.PATH)
     if manifest is None:
         raise InputError([Problem(file=extras.PATH, what="there is no such file")], next_step="run `lockgrid lock`")
@@ -61,9 +61,8 @@ def _wanted(context: Context) -> tuple[Mapping[str, tuple[Target, ...]], OldLock
 
 def _answer(context: Context, outcome: Outcome) -> UvLock:
     if outcome.code != 0:
-        lines = [line for line in outcome.said.splitlines() if not line.startswith("Using CPython")]
         raise ToolError(
-            "uv lock failed with the pins of locks/:\n" + "\n".join(f"    {line}" for line in lines[:25]),
+            f"uv lock failed with the pins of locks/:\n{quoted(outcome)}",
             where=PATH,
             next_step="nothing was written; the index must have every locked version: check uv's index settings",
         )

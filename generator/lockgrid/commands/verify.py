@@ -12,7 +12,7 @@ from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_text
 from lockgrid.core.export import IndexUrls
 from lockgrid.core.gridfile import PATH as GRID
-from lockgrid.core.render.requirements import BUILD
+from lockgrid.core.render.requirements import BUILD, lockfile_key
 from lockgrid.core.verify import Fault, merge_faults, pin_faults
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import Grid, LockedPin, Lockfile
@@ -43,12 +43,12 @@ def verify(context: Context) -> Verified:
     """
     spec, grid = context.spec(), context.require_grid()
     lockfiles = _read(context, grid)
-    locks = {_key(path): lockfile for path, lockfile in lockfiles.items()}
+    locks = {lockfile_key(path): lockfile for path, lockfile in lockfiles.items()}
     with open_ports(context, spec, spec.environments, locks, grid.exclude_newer, anew=True) as (_, learner):
         learner.pages(
             _project(pin, targets, environment)
             for path, lockfile in lockfiles.items()
-            for environment in [_environment(spec, path)]
+            for environment in [spec.environment(lockfile_key(path)[0])]
             for pin in lockfile.pins
             for targets in [_targets(spec, path, pin)]
         )
@@ -81,21 +81,16 @@ def _read(context: Context, grid: Grid) -> dict[str, Lockfile]:
     return found
 
 
-def _key(path: str) -> tuple[str, str]:
-    environment, _, name = path.removesuffix(".txt").rpartition("/")
-    return environment or BUILD, name
-
-
 def _file_faults(grid: Grid, lockfiles: Mapping[str, Lockfile]) -> list[Fault]:
     """Lockfiles of the grid that are not there, or pin nothing though their cells are proven."""
     gone = [path for path, _ in grid.lockfiles if path not in lockfiles]
-    empty = [path for path, lockfile in lockfiles.items() if not lockfile.pins and _key(path)[0] != BUILD]
+    empty = [path for path, lockfile in lockfiles.items() if not lockfile.pins and lockfile_key(path)[0] != BUILD]
     faults = [Fault(kind="lockfile", what="is missing", lockfiles=(f"locks/{path}",)) for path in gone]
     return faults + [Fault(kind="lockfile", what="pins nothing", lockfiles=(f"locks/{path}",)) for path in empty]
 
 
 def _faults(spec: Spec, path: str, lockfile: Lockfile, facts: Facts) -> list[Fault]:
-    environment = _environment(spec, path)
+    environment = spec.environment(lockfile_key(path)[0])
     found = []
     for pin in lockfile.pins:
         targets = _targets(spec, path, pin)
@@ -105,13 +100,9 @@ def _faults(spec: Spec, path: str, lockfile: Lockfile, facts: Facts) -> list[Fau
     return found
 
 
-def _environment(spec: Spec, path: str) -> Environment | None:
-    return next((environment for environment in spec.environments if environment.name == _key(path)[0]), None)
-
-
 def _targets(spec: Spec, path: str, pin: LockedPin) -> list[Target]:
     """The targets that a lockfile's pin is for; ``build.txt`` serves all platforms."""
-    environment, name = _key(path)
+    environment, name = lockfile_key(path)
     known = {platform.name: platform for platform in spec.platforms}
     if environment == BUILD:
         platforms = list(known.values())

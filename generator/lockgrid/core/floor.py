@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from packaging.utils import parse_wheel_filename
@@ -54,6 +55,7 @@ class Floor:
         return (_PE if self.kind == "windows" else _ELF).get(self.machine, self.machine)
 
 
+@cache
 def floors_of(filename: str) -> tuple[Floor, ...]:
     """What the tags of a wheel promise: of each machine the lowest. Raises ``InvalidWheelFilename``."""
     lowest: dict[tuple[Kind, str], Floor] = {}

@@ -31,9 +31,10 @@ def stdlib_names(python: str) -> frozenset[str]:
 def judge_wheels(contents: Sequence[Contents], python: str) -> tuple[Finding, ...]:
     """The findings on these wheels, each against its own tags, taken as what one may install together."""
     found: list[Finding] = []
+    libraries = {one.filename: library_names(one) for one in contents}
     for one in contents:
         others = [c for c in contents if c is not one and may_meet(c.filename, one.filename)]
-        provided = {name for other in others for name in library_names(other)}
+        provided = {name for other in others for name in libraries[other.filename]}
         found += judge_archive(one)
         found += judge_binaries(one, floors_of(one.filename), provided=provided)
     named = {one.filename: one for one in contents}

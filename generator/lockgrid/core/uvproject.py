@@ -21,7 +21,7 @@ from itertools import combinations
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from lockgrid.core.lockfile import parse_lockfile
-from lockgrid.core.render.requirements import BUILD
+from lockgrid.core.render.requirements import BUILD, lockfile_key
 from lockgrid.core.targets import LATEST_PATCH, choice_marker, platform_markers, python_marker
 from lockgrid.model.grid import Grid, Lockfile, OldLocks
 from lockgrid.model.spec import Environment, Spec
@@ -132,11 +132,7 @@ def domain_of(spec: Spec, grid: Grid, requires_python: str | None) -> dict[str, 
 
 def read_locks(texts: Mapping[str, str]) -> dict[tuple[str, str], Lockfile]:
     """Lockfiles by environment and platform out of their texts by path below ``locks/``; raises ``InputError``."""
-    locks = {}
-    for path, text in texts.items():
-        environment, _, platform = path.removesuffix(".txt").rpartition("/")
-        locks[environment or BUILD, platform] = parse_lockfile(f"locks/{path}", text)
-    return locks
+    return {lockfile_key(path): parse_lockfile(f"locks/{path}", text) for path, text in texts.items()}
 
 
 @cache

@@ -135,3 +135,7 @@ class Spec:
     environments: tuple[Environment, ...]
     cooldown: str | None = None
     indexes: tuple[tuple[str, str], ...] = ()
+
+    def environment(self, name: str) -> Environment | None:
+        """The environment of that name, None where there is none."""
+        return next((environment for environment in self.environments if environment.name == name), None)

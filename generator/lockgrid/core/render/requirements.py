@@ -11,6 +11,12 @@ from lockgrid.model.grid import LockedPin, Lockfile
 BUILD = "build"
 
 
+def lockfile_key(path: str) -> tuple[str, str]:
+    """Environment and platform of a lockfile by its path below ``locks/``; ``build.txt`` is of ``BUILD``."""
+    environment, _, platform = path.removesuffix(".txt").rpartition("/")
+    return environment or BUILD, platform
+
+
 def render(lockfile: Lockfile) -> str:
     """The text of a lockfile. No URL, host, date or path of a machine can enter it: it gets none."""
     return "".join(f"{line}\n" for line in _lines(lockfile))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lockgrid.core.export import Export, IndexUrls, described, outside_marker
-from lockgrid.core.render.requirements import pin_lines
+from lockgrid.core.render.requirements import option_lines, pin_lines
 
 # Where the markers leave nothing to do, installers do nothing and succeed. This is asked for instead, and cannot be
 # had: no file has this hash, whoever publishes something under the name.
@@ -32,9 +32,7 @@ def _lines(export: Export, urls: IndexUrls | None) -> Iterator[str]:
         yield ""
         yield from _index_lines(export, urls)
     yield ""
-    yield "--only-binary :all:"
-    for name in export.sdists:
-        yield f"--no-binary {name}"
+    yield from option_lines(export.sdists)
     for pin in export.pins:
         yield ""
         yield from pin_lines(pin.name, pin.version, pin.marker, sorted({file.sha256 for file in pin.files}))

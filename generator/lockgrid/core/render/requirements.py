@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lockgrid.core.lockfile import SCHEMA
 from lockgrid.core.targets import python_marker
@@ -34,9 +34,7 @@ def _lines(lockfile: Lockfile) -> Iterator[str]:
         yield f"# Generated: do not edit. To regenerate, edit envs/{lockfile.environment}.toml and run `lockgrid lock`."
     if lockfile.environment != BUILD:
         yield ""
-        yield "--only-binary :all:"
-        for name in lockfile.sdists:
-            yield f"--no-binary {name}"
+        yield from option_lines(lockfile.sdists)
     for pin in lockfile.pins:
         yield ""
         yield from _pin(pin, lockfile.pythons)
@@ -50,6 +48,13 @@ def _pin(pin: LockedPin, pythons: tuple[str, ...]) -> Iterator[str]:
         yield "    # via"
         for name in pin.via:
             yield f"    #   {name}"
+
+
+def option_lines(sdists: Iterable[str]) -> Iterator[str]:
+    """Wheels only, but for the named packages, which are built."""
+    yield "--only-binary :all:"
+    for name in sdists:
+        yield f"--no-binary {name}"
 
 
 def pin_lines(name: str, version: str, marker: str, hashes: Sequence[str]) -> Iterator[str]:

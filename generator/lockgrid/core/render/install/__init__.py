@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from lockgrid.core.bundle import BUILD, REQUIREMENTS, SCRIPTS, Plan
+from lockgrid.core.render.requirements import option_lines, pin_lines
 
 _ENDS = {".bat": "\r\n"}
 
@@ -26,7 +27,7 @@ def build_text(plan: Plan) -> str:
     title = f"# What the sdists of this bundle are built with: {plan.environment}, {plan.target.label}"
     lines = [title]
     for pin in plan.build:
-        lines += ["", f"{pin.name}=={pin.version} \\", f"    --hash=sha256:{pin.file.sha256}"]
+        lines += ["", *pin_lines(pin.name, pin.version, "", [pin.file.sha256])]
     return _text(lines)
 
 
@@ -56,13 +57,10 @@ def texts(plan: Plan, hashes: Mapping[str, str], built_there: Iterable[str]) -> 
 def _lines(plan: Plan, hashes: Mapping[str, str], built_there: list[str]) -> Iterator[str]:
     yield f"# {plan.environment}, {plan.target.label}: the {len(plan.pins)} packages of the bundle in this folder"
     yield ""
-    yield "--only-binary :all:"
-    for name in built_there:
-        yield f"--no-binary {name}"
+    yield from option_lines(built_there)
     for pin in plan.pins:
         yield ""
-        yield f"{pin.name}=={pin.version} \\"
-        yield f"    --hash=sha256:{hashes[pin.name]}"
+        yield from pin_lines(pin.name, pin.version, "", [hashes[pin.name]])
 
 
 def _text(lines: Iterable[str]) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,7 +176,7 @@ def mirror() -> Iterator[LocalIndex]:
         yield index
 
 
-#: Some of the ways to ask; that the rest give the same bytes too is for the unit tests.
+#: Some of the ways to ask.
 FORMATS: list[tuple[str, ...]] = [ONE, ("--format", "pylock"), ("--format", "constraints"), ("--json",)]
 
 
@@ -216,12 +218,32 @@ def test_credentials_in_the_links_of_a_page_are_left_out(project: Project, serve
     assert f"//{host}/files" in said[1]
 
 
-@pytest.mark.parametrize("words", FORMATS)
+#: All that `export` can write, for one target and for all of them.
+EVERYTHING: list[tuple[str, ...]] = [
+    ("--format", kind, *target, *more)
+    for kind in ("requirements", "pylock", "constraints", "cyclonedx")
+    for target in (ONE, ("--platform", HERE), ())
+    for more in ((), ("--no-urls",))
+    if (kind != "pylock" or not more) and (kind != "cyclonedx" or (target == ONE and not more))
+] + [("--json",), ("--json", *ONE)]
+
+
+@pytest.mark.parametrize("words", EVERYTHING, ids=" ".join)
 def test_the_same_locks_give_the_same_bytes(project: Project, tmp_path: Path, words: tuple[str, ...]) -> None:
-    first = project.run("export", "app", *words).expect(0).out
-    fresh: dict[str, str | None] = {"LOCKGRID_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": "7"}
-    assert project.run("export", "app", *words, env=fresh).expect(0).out == first
+    """Again; from another folder; with another seed of hashes, order of variables, locale, time zone and cache."""
+    first = project.run("export", "app", *words, env={"PYTHONHASHSEED": "0"}).expect(0).out
     assert first.endswith("\n")
+    assert project.run("export", "app", *words, env={"PYTHONHASHSEED": "1"}).expect(0).out == first
+    folder = tmp_path / "another place"
+    shutil.copytree(project.folder, folder)
+    other = Project(folder, project.index, tmp_path / "uv")
+    odd: dict[str, str | None] = {"PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "COLUMNS": "20"}
+    shuffled = dict(reversed(other.environment({**odd, "LOCKGRID_CACHE_DIR": str(tmp_path / "cache")}).items()))
+    command = [sys.executable, "-m", "lockgrid", "export", "app", *words]
+    for more in ((), ("-o", str(tmp_path / "out"))):
+        done = subprocess.run([*command, *more], cwd=folder, env=shuffled, capture_output=True, check=True)
+        told = (tmp_path / "out").read_bytes() if more else done.stdout
+        assert told.decode() == first
 
 
 def test_a_pylock_is_valid_and_says_what_the_index_says(project: Project, served: LocalIndex) -> None:

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from sessions.cell import Cell, Grid, only_pins
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe, say
-from sessions.piptools import pip_env, run, tools_python
+from sessions.pip_tools import pip_env, run, tools_python
 from sessions.spec import Spec, read_platform, read_spec
 
 USAGE = "nox -s crosscheck -- [ENV...] [--python X.Y | --every-python]"

@@ -19,7 +19,7 @@ from urllib.request import ProxyHandler, build_opener
 from sessions.cell import Cell, only_pins, sdists
 from sessions.failure import Failure
 from sessions.machine import ROOT, UV, clean_env, say, sync_command
-from sessions.piptools import pip_env, pip_settings, python_of, run
+from sessions.pip_tools import pip_env, pip_settings, python_of, run
 from sessions.uvsettings import uv_env
 
 # Where nothing listens.

@@ -21,7 +21,7 @@ from packaging.version import InvalidVersion, Version
 from sessions.cell import Cell, Grid, only_pins
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, below_floor, clean_env, host_platform, probe, say, sync_command
-from sessions.piptools import TOOLS, run, tools_python
+from sessions.pip_tools import TOOLS, run, tools_python
 from sessions.spec import read_platform
 from sessions.uvsettings import uv_env
 from sessions.wayin import WAYS, Desk, Tools

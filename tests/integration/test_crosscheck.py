@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
-import sys
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
 from integration.conftest import MakeProject
 from integration.machine import HERE, PYTHON
+from integration.noxing import add_sessions, crosscheck
 from support import scenario
 from support.index import LocalIndex
-from support.sandbox import Project, Result
+from support.sandbox import Project
 from support.wheels import fake_setuptools
 
-ROOT = Path(__file__).parents[2]
 CONTENT = scenario.parse(
     """
 [[packages]]
@@ -66,18 +63,6 @@ inner = { version = "==2.0", why = "a test" }
 """,
     name="crosscheck",
 )
-# As the session does, with the pip-tools of these tests.
-SCRIPT = """
-import sys
-sys.path.insert(0, ".")
-from sessions.crosscheck import crosscheck
-from sessions.failure import Failure
-try:
-    crosscheck(sys.argv[1:], tools=lambda python: sys.executable)
-except Failure as failure:
-    sys.exit(f"{failure.stage}: {failure.message}")
-"""
-
 pytestmark = [
     pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform"),
     pytest.mark.skipif(not importlib.util.find_spec("piptools"), reason="pip-tools is not installed here"),
@@ -94,14 +79,8 @@ def served(served: LocalIndex) -> LocalIndex:
 def locked(make_project: MakeProject, served: LocalIndex) -> Project:
     project = make_project(CONTENT, served, name="project")
     project.run("lock").expect(0)
-    shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
+    add_sessions(project)
     return project
-
-
-def crosscheck(project: Project, *words: str) -> Result:
-    # pip's own settings name an index where nothing answers: they are not to be heeded.
-    env = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/nonexistent"}
-    return project._start([sys.executable, "-c", SCRIPT, *words], env, 120)
 
 
 def change(project: Project, old: str, new: str) -> None:

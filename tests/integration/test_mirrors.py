@@ -32,7 +32,7 @@ from integration.installers import (
     venv_with_pip,
 )
 from integration.locked import Locks
-from integration.machine import HERE, PYTHON
+from integration.machine import HERE, PYTHON, python_of
 from lockgrid.cli import cli
 from support.index import LocalIndex
 from support.sandbox import Project
@@ -123,22 +123,46 @@ def moved(locked: Project, served: LocalIndex, mirror: Mirror, tmp_path: Path) -
 # -- verbs ---------------------------------------------------------------------------------------------------
 
 TARGET = ("--platform", HERE, "--python", PYTHON)
+#: By a name of their own: what to run.
 VERBS = {
-    "check": (),
-    "show": ("--json",),
-    "explain": ("app", "--json"),
-    "audit": (),
-    "verify": (),
-    "export": ("app", *TARGET, "--no-urls"),
+    "check": ("check",),
+    "show": ("show", "--json"),
+    "explain": ("explain", "app", "--json"),
+    "audit": ("audit",),
+    "verify": ("verify",),
+    "requirements": ("export", "app", *TARGET, "--no-urls"),
+    "constraints": ("export", "app", "--format", "constraints"),
+    "sbom": ("export", "app", *TARGET, "--format", "cyclonedx"),
 }
+#: What is tried by tests of its own below, and what asks no index of packages.
+OTHERS = {"lock", "bundle", "uv-lock"} | {"init", "advisories"}
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb in cli.commands])
-def test_a_verb_says_the_same(moved: Project, locked: Project, served: LocalIndex, verb: str) -> None:
-    expected = locked.run(verb, *VERBS[verb])
+def test_every_verb_is_tried() -> None:
+    assert {words[0] for words in VERBS.values()} | OTHERS == set(cli.commands)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_says_the_same(moved: Project, locked: Project, served: LocalIndex, name: str) -> None:
+    expected = locked.run(*VERBS[name])
     del served.requests[:]
-    found = moved.run(verb, *VERBS[verb])
+    found = moved.run(*VERBS[name])
     assert (found.code, without_bytes(found.out)) == (expected.code, without_bytes(expected.out)), found.err
+
+
+def test_a_uv_lock_is_of_the_mirror_and_installs_from_it(moved: Project) -> None:
+    moved.run("uv-lock").expect(0)
+    text = (moved.folder / "uv.lock").read_text(encoding="utf-8")
+    assert moved.index.url in text
+    moved.uv("sync", "--locked", "--extra", "source", "--python", sys.executable).expect(0)
+    assert installed(python_of(moved.folder / ".venv")) == Locks(moved).versions("source", HERE, PYTHON)
+
+
+def test_a_pylock_is_of_the_mirror_and_installs_from_it(moved: Project, tmp_path: Path) -> None:
+    path, python = tmp_path / "pylock.toml", new_venv(moved, tmp_path / "venv")
+    moved.run("export", "source", *TARGET, "--format", "pylock", "-o", str(path)).expect(0)
+    uv_sync(moved, python, path, env={"UV_DEFAULT_INDEX": moved.index.url}).expect(0)
+    assert installed(python) == Locks(moved).versions("source", HERE, PYTHON)
 
 
 def without_bytes(text: str) -> str:
@@ -320,8 +344,6 @@ def worse(request: pytest.FixtureRequest, locked: Project, tmp_path: Path) -> It
 
 @pytest.mark.parametrize("verb", [("audit",), ("bundle", "app", *TARGET, "-o", "b"), ("verify",), ("lock",)])
 def test_a_verb_names_what_a_mirror_lacks_or_replaced(worse: Project, verb: tuple[str, ...]) -> None:
-    if verb[0] not in cli.commands:
-        pytest.skip(f"there is no lockgrid {verb[0]} yet")
     before = worse.snapshot()
     told = worse.run(*verb)
     assert "plain" in told.out + told.err

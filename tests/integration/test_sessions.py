@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,34 +16,13 @@ import pytest
 
 from integration.conftest import MakeProject
 from integration.machine import HERE, PYTHON
+from integration.noxing import PYTEST, add_sessions, nox
 from support import scenario
 from support.index import LocalIndex
-from support.sandbox import Project, Result
+from support.sandbox import Project
 
-ROOT = Path(__file__).parents[2]
 OTHER = next(p for p in ("3.12", "3.13") if p != PYTHON)
 
-# Stands in for pytest: does what the flow test of the project tells it to.
-PYTEST = """
-import json, os, sys
-from pathlib import Path
-arguments = sys.argv[1:]
-flow = next(a for a in arguments if Path(a).name.startswith("test_"))
-code, _, outcome = Path(flow).read_text().partition(" ")
-outcome = outcome or ("failed" if code == "1" else "passed")
-code = int(code)
-if code < 0:
-    os.abort()
-cases = [{"case": "a", "outcome": "passed", "seconds": 0.1, "figures": {"n": 1}},
-         {"case": "b", "outcome": outcome, "seconds": 0.1, "figures": {}}]
-if outcome == "skipped":
-    cases[0]["outcome"] = outcome
-report = Path(arguments[arguments.index("--report") + 1])
-report.write_text(json.dumps({"exit_status": code, "cases": cases, "given": arguments,
-    "environ": [k for k in os.environ if k.startswith(("PYTEST_", "MODEL_"))]}))
-print("ran", flow)
-sys.exit(code)
-"""
 TEXT = f"""
 [[packages]]
 name = "app"
@@ -104,12 +83,7 @@ def locked(make_project: MakeProject, served: LocalIndex) -> Project:
     """The project, locked, with this repository's sessions. Not to be changed."""
     project = make_project(CONTENT, served, name="a project")
     project.run("lock").expect(0)
-    shutil.copy(ROOT / "noxfile.py", project.folder)
-    shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
-    flows = project.folder / "tests" / "flows"
-    flows.mkdir(parents=True)
-    for environment in ("toy", "other"):
-        (flows / f"test_{environment}.py").write_text("0", encoding="utf-8")
+    add_sessions(project, "toy", "other")
     nox(project, "toy").expect(0)
     return project
 
@@ -120,10 +94,6 @@ def project(locked: Project, tmp_path: Path) -> Project:
     folder = tmp_path / "a project"
     shutil.copytree(locked.folder, folder, ignore=shutil.ignore_patterns(".nox", "__pycache__"))
     return Project(folder, locked.index, locked.cache)
-
-
-def nox(project: Project, session: str, *args: str, env: Mapping[str, str | None] | None = None) -> Result:
-    return project._start([sys.executable, "-m", "nox", "-s", session, "--", *args], env, 120)
 
 
 def lockfile(project: Project, environment: str = "toy") -> Path:

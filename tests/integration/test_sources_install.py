@@ -15,7 +15,7 @@ from integration.conftest import MakeProject
 from integration.installers import installed, lockfile_of, new_venv, pip_install
 from integration.locked import Locks
 from integration.machine import HERE, PYTHON, python_of
-from integration.test_sessions import PYTEST, ROOT, nox
+from integration.noxing import PYTEST, add_sessions, nox
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project
@@ -84,11 +84,7 @@ def locked(make_project: MakeProject, served: LocalIndex, cpu: LocalIndex) -> Pr
     project = make_project(CONTENT, served)
     project.run("lock", env=env(cpu)).expect(0)
     assert Locks(project).versions("toy", HERE, PYTHON) == PINS
-    shutil.copy(ROOT / "noxfile.py", project.folder)
-    shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
-    flows = project.folder / "tests" / "flows"
-    flows.mkdir(parents=True)
-    (flows / "test_toy.py").write_text("0", encoding="utf-8")
+    add_sessions(project, "toy")
     return project
 
 
@@ -185,10 +181,6 @@ def test_a_session_builds_a_sdist_whose_builder_is_on_another_index(make_project
         project = make_project(content, index)
         project.run("lock", env=env(cpu)).expect(0)
         assert Locks(project)["build"].versions(PYTHON) == {"builder": "1.0"}
-        shutil.copy(ROOT / "noxfile.py", project.folder)
-        shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
-        flows = project.folder / "tests" / "flows"
-        flows.mkdir(parents=True)
-        (flows / "test_toy.py").write_text("0", encoding="utf-8")
+        add_sessions(project, "toy")
         nox(project, "toy", env=env(cpu)).expect(0)
         assert installed(python_of(project.folder / ".nox" / f"toy-{PYTHON}")) == {**PINS, "local": "3.0"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,13 +11,13 @@ import pytest
 
 from integration.conftest import MakeProject
 from integration.machine import HERE, PYTHON
+from integration.noxing import add_sessions, ways
 from sessions.wayin import WAYS
 from support import scenario
 from support.index import LocalIndex
-from support.sandbox import Project, Result
+from support.sandbox import Project
 from support.wheels import wheel
 
-ROOT = Path(__file__).parents[2]
 CONTENT = scenario.parse(
     """
 [[packages]]
@@ -61,22 +60,6 @@ tree = "there is no wheel"
 """,
     name="ways",
 )
-# As the session does, with the tools of these tests; a pip that pip-sync finds is Python's own.
-SCRIPT = """
-import subprocess, sys
-sys.path.insert(0, ".")
-from sessions.failure import Failure
-from sessions.wayin import Tools
-from sessions.ways import ways
-def give_pip(python):
-    subprocess.run([python, "-m", "ensurepip"], check=True, capture_output=True)
-    subprocess.run([python, "-m", "pip", "uninstall", "--yes", "setuptools"], capture_output=True)
-lockgrid = [sys.executable, "-m", "lockgrid"]
-try:
-    ways(sys.argv[1:], lockgrid, Tools(python=sys.executable, lockgrid=lockgrid, give_pip=give_pip))
-except Failure as failure:
-    sys.exit(f"{failure.stage}: {failure.message}")
-"""
 PINS = 5 if PYTHON < "3.12" else 6
 
 pytestmark = [
@@ -91,14 +74,8 @@ pytestmark = [
 def locked(make_project: MakeProject, served: LocalIndex) -> Project:
     project = make_project(CONTENT, served)
     project.run("lock").expect(0)
-    shutil.copytree(ROOT / "sessions", project.folder / "sessions", ignore=shutil.ignore_patterns("__pycache__"))
+    add_sessions(project)
     return project
-
-
-def ways(project: Project, *words: str) -> Result:
-    # pip's own settings name an index where nothing answers: they are not to be heeded.
-    env = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/nonexistent"}
-    return project._start([sys.executable, "-c", SCRIPT, *words], env, 300)
 
 
 @pytest.mark.parametrize("way", WAYS)

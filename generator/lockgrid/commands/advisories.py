@@ -7,12 +7,9 @@ from typing import Any
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.adapters.pipaudit import PipAudit, find_pip_audit
 from lockgrid.commands.context import Context
-from lockgrid.commands.locked import Locked, read_locked
+from lockgrid.commands.locked import read_locked, require_intact
 from lockgrid.core.advisories import distrust_silence, judge, parse_report, pins_of, question_text, questions
-from lockgrid.core.digest import digest_text
-from lockgrid.errors import InputError, Problem
 from lockgrid.model.advisory import Advisories, Advisory, CellName
-from lockgrid.model.grid import Grid
 
 #: The service that tells a package without advisories from one that it does not know.
 KNOWING = "pypi"
@@ -25,9 +22,8 @@ def advisories(context: Context, service: str, osv_url: str = "", *, trust_silen
     ``InputError`` where the locks are not there or were edited, ``ToolError`` where pip-audit or its service fails.
     """
     spec, grid = context.spec(), context.require_grid()
-    locked = read_locked(context)
-    _check(grid, locked)
-    pins = pins_of(grid, locked.locks)
+    require_intact(context, grid)  # others might leave a pin out
+    pins = pins_of(grid, read_locked(context).locks)
     tool = PipAudit(
         binary=find_pip_audit(context.environ),
         environ=context.environ,
@@ -43,18 +39,6 @@ def advisories(context: Context, service: str, osv_url: str = "", *, trust_silen
         report = parse_report(tool.report(question_text(some)), some)
         reports.append(report if service == KNOWING or trust_silence else distrust_silence(report))
     return judge(spec.environments, pins, reports, service)
-
-
-def _check(grid: Grid, locked: Locked) -> None:
-    """The lockfiles must be those that the grid was proven with: others might leave a pin out."""
-    problems = []
-    for path, digest in grid.lockfiles:
-        text = locked.texts.get(path)
-        if text is None or digest_text(text) != digest:
-            what = "is missing" if text is None else "was edited since the lock"
-            problems.append(Problem(file=f"locks/{path}", what=what))
-    if problems:
-        raise InputError(problems, next_step="restore it, or run `lockgrid lock`")
 
 
 def advisories_as_json(found: Advisories) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from lockgrid.commands.buildsdists import build_sdists, can_build
 from lockgrid.commands.context import Context
 from lockgrid.commands.explain import explain
 from lockgrid.commands.learn import Learner
-from lockgrid.commands.locked import read_locked
+from lockgrid.commands.locked import read_locked, require_intact
 from lockgrid.commands.ports import open_ports
 from lockgrid.core.bundle import (
     MARK,
@@ -39,7 +39,6 @@ from lockgrid.core.bundle import (
     strangers,
     sums_text,
 )
-from lockgrid.core.digest import digest_text
 from lockgrid.core.keep import locked_pins
 from lockgrid.core.missing import missing_files
 from lockgrid.core.render.install import texts
@@ -111,15 +110,7 @@ def _checked_cell(context: Context, environment: str, platform: str, python: str
             where=f"{environment} on {cell.platform}, Python {cell.python}",
             next_step=f"`lockgrid explain {environment} {cell.platform} {cell.python}` tells more",
         )
-    digests = dict(grid.lockfiles)
-    problems = [
-        Problem(file=f"locks/{path}", what="is missing" if text is None else "was edited since the lock")
-        for path in (f"{environment}/{cell.platform}.txt", "build.txt")
-        if path in digests
-        and ((text := context.store.read(f"locks/{path}")) is None or digest_text(text) != digests[path])
-    ]
-    if problems:
-        raise InputError(problems, next_step="restore the file from version control, or run `lockgrid lock`")
+    require_intact(context, grid, f"{environment}/{cell.platform}.txt", "build.txt")
     return grid, cell
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockgrid.commands.context import Context
+from lockgrid.core.check import changed_lockfiles
 from lockgrid.core.digest import digest_environment
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.gridfile import is_edited
@@ -46,6 +47,14 @@ def read_locked(context: Context) -> Locked:
         if lockfile:
             old.locks[lockfile_key(path)] = lockfile
     return old
+
+
+def require_intact(context: Context, grid: Grid, *paths: str) -> None:
+    """Raise ``InputError`` unless these lockfiles of the grid, or all of them, are those that it was proven with."""
+    changed = changed_lockfiles(grid, context.lockfile_texts())
+    problems = [Problem(file=f"locks/{p}", what=what) for p, what in changed.items() if not paths or p in paths]
+    if problems:
+        raise InputError(problems, next_step="restore the file from version control, or run `lockgrid lock`")
 
 
 def _why_stale(environment: Environment, digests: Mapping[str, str]) -> str:

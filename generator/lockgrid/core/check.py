@@ -77,14 +77,18 @@ def _cells(spec: Spec, grid: Grid) -> list[Difference]:
     return found
 
 
+def changed_lockfiles(grid: Grid, texts: Mapping[str, str]) -> dict[str, str]:
+    """The lockfiles of the grid that are not as it was proven with them: their paths below ``locks/``, and what is."""
+    return {
+        path: "is missing" if path not in texts else "was edited since the lock"
+        for path, digest in grid.lockfiles
+        if path not in texts or digest_text(texts[path]) != digest
+    }
+
+
 def _files(grid: Grid, texts: Mapping[str, str]) -> list[Difference]:
-    found = []
-    for path, digest in grid.lockfiles:
-        where = f"locks/{path}"
-        if path not in texts:
-            found.append(Difference(where=where, what="is missing", mend=_LOCK))
-        elif digest_text(texts[path]) != digest:
-            found.append(Difference(where=where, what="was edited since the lock", mend=_LOCK))
+    changed = changed_lockfiles(grid, texts).items()
+    found = [Difference(where=f"locks/{path}", what=what, mend=_LOCK) for path, what in changed]
     for path in sorted(set(texts) - dict(grid.lockfiles).keys()):
         found.append(Difference(where=f"locks/{path}", what="is no lockfile of the grid", mend=_LOCK))
     return found

@@ -24,9 +24,15 @@ class Arguments:
     pytest: tuple[str, ...]
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Reads the options of a session; what is wrong with them is a ``Failure`` that tells the usage."""
+
+    def __init__(self, usage: str) -> None:
+        super().__init__(usage=usage, add_help=False, allow_abbrev=False)
+
     def error(self, message: str) -> NoReturn:
-        raise Failure("arguments", f"{message}; usage: {USAGE}")
+        """Raise it."""
+        raise Failure("arguments", f"{message}; usage: {self.usage}")
 
 
 def parse(given: Sequence[str], folder: str = "") -> Arguments:
@@ -36,7 +42,7 @@ def parse(given: Sequence[str], folder: str = "") -> Arguments:
     """
     if {"-h", "--help"} & set(given):
         raise Failure("arguments", f"usage: {USAGE}")
-    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser = Parser(USAGE)
     parser.add_argument("--python")
     parser.add_argument("--report")
     parser.add_argument("--require-all", action="store_true")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import tempfile
@@ -11,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
+from sessions.arguments import Parser
 from sessions.cell import Cell, Grid, only_pins
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe, say
@@ -53,17 +52,12 @@ class Difference:
         return f"{self.package}: {self.what}" + (f" ({self.why})" if self.why else "")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Failure("arguments", f"{message}; usage: {USAGE}")
-
-
 def crosscheck(given: Sequence[str], tools: Tools | None = None) -> None:
     """Judge the proven cells of this machine, one after the other. Raises ``Failure`` where pip does not agree.
 
     ``tools``: where pip-tools is, if not in a venv made from ``locks/dev``.
     """
-    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser = Parser(USAGE)
     parser.add_argument("environments", nargs="*")
     parser.add_argument("--python")
     parser.add_argument("--every-python", action="store_true")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -13,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from sessions.arguments import Parser
 from sessions.cell import Cell, Grid, only_pins
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, below_floor, clean_env, host_platform, probe, say, sync_command
@@ -43,17 +42,12 @@ class Outcome:
     failed: str = ""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Failure("arguments", f"{message}; usage: {USAGE}")
-
-
 def ways(given: Sequence[str], lockgrid: Sequence[str], tools: Tools | None = None) -> None:
     """Install the cells of one Python in every way. Raises ``Failure`` where a way does not end with the pins.
 
     ``tools``: what to do it with, if not with a venv made from ``locks/dev``.
     """
-    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser = Parser(USAGE)
     parser.add_argument("environments", nargs="*")
     parser.add_argument("--python", default=RUNNING)
     parser.add_argument("--way", action="append", choices=list(WAYS))

@@ -18,7 +18,12 @@ _WAIT_SECONDS = 120.0
 
 
 class Store:
-    """Files of the project in ``root``, by relative path with ``/``."""
+    """Files of the project in ``root``, by relative path with ``/``.
+
+    ``overlaid``: paths whose text is read from elsewhere than the disk, so that they must be written in any case.
+    """
+
+    overlaid: frozenset[str] = frozenset()
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -150,6 +155,25 @@ class Store:
         for path in remove:
             with suppress(OSError):
                 (self.root / path).parent.rmdir()
+
+
+class Overlay(Store):
+    """A store in which some files read as ``texts`` say, by path; what is written goes to the disk."""
+
+    def __init__(self, root: Path, texts: Mapping[str, str]) -> None:
+        super().__init__(root)
+        self._texts = dict(texts)
+        self.overlaid = frozenset(texts)
+
+    def read(self, path: str) -> str | None:
+        """The text that lies over a file, or the file's own."""
+        found = self._texts.get(path)
+        return super().read(path) if found is None else found
+
+    def lockfiles(self) -> list[str]:
+        """Those of the disk, and those that only the texts have."""
+        laid = {path.removeprefix("locks/") for path in self._texts if path.startswith("locks/")}
+        return sorted({*super().lockfiles(), *(path for path in laid if path.endswith(".txt"))})
 
 
 def _write_beside(final: Path, text: str) -> Path:

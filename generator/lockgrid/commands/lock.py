@@ -13,6 +13,7 @@ from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.locked import Locked, check_partial, read_locked
+from lockgrid.commands.mend import mend
 from lockgrid.commands.ports import open_ports
 from lockgrid.commands.resolve import Resolver
 from lockgrid.commands.solve import Solved, Solver, groups_of
@@ -62,11 +63,16 @@ def lock(context: Context, options: Options) -> LockResult:
     wanted = _wanted(spec, options.environments)
     folder = cache_folder(context.environ)
     with context.store.exclusive(folder, context.progress.note):
+        merge = mend(context)
+        context = merge.context
+        options = replace(options, as_of=options.as_of or merge.cutoff)
         old = read_locked(context)
         check_partial(spec, wanted, old)
         _check_manifest(context)
         run = _Run(context, options, spec, wanted, old)
         result = run.run()
+    if merge.files:
+        context.progress.note(f"the merge is mended: `git add {' '.join(merge.files)}`")
     return LockResult(
         grid=result.grid,
         written=result.written,
@@ -220,7 +226,7 @@ class _Run:
         wanted |= {extras.PATH: extras.update_extras(manifest, project), **project.files}
         if (text := store.read(readme.PATH)) is not None:
             wanted[readme.PATH] = readme.update_readme(text, grid)
-        changed = {path: text for path, text in wanted.items() if store.read(path) != text}
+        changed = {p: text for p, text in wanted.items() if store.read(p) != text or p in store.overlaid}
         removed = tuple(f"locks/{path}" for path in self.old.texts if path not in texts)
         removed += tuple(path for path in BLOCKER_FILES if path not in wanted and store.read(path) is not None)
         # grid.toml last: whoever finds it in place finds the files that it names in place too.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from lockgrid.core.conflict import refuse_conflict
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import Finding
@@ -191,6 +192,7 @@ def parse_grid(text: str) -> Grid:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        refuse_conflict(PATH, text)
         raise _broken(f"broken TOML: {error}") from error
     if data.get("schema") != SCHEMA:
         raise _broken(f"schema {data.get('schema')!r}, and this version of lockgrid reads {SCHEMA}")

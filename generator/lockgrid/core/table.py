@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from lockgrid.core.conflict import conflict_problem
 from lockgrid.errors import Problem
 
 T = TypeVar("T")
@@ -33,7 +34,8 @@ def parse(file: str, text: str, read: Callable[[Table], T]) -> tuple[T | None, l
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, [Problem(file=file, what=f"broken TOML: {error}")]
+        conflict = conflict_problem(file, text, "decide what is required, and take the markers out")
+        return None, [conflict or Problem(file=file, what=f"broken TOML: {error}")]
     problems: list[Problem] = []
     table = Table(file, "", data, problems)
     value = read(table)

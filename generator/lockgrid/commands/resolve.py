@@ -29,6 +29,7 @@ from lockgrid.core.resolution import (
     resolver_settings,
 )
 from lockgrid.core.sources import found_by_one_only
+from lockgrid.core.undated import Undated, has_undated, locked_keys, undated
 from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Domain, Environment
@@ -121,7 +122,16 @@ class Resolver:
             cutoff=self.learner.facts.cutoff,
             preferences=self._preferences(group),
             absent=absent_sources(group, self.learner.facts),
+            undated=self._undated(group),
         )
+
+    def _undated(self, group: Sequence[Environment]) -> tuple[Undated, ...]:
+        """What a mirror without upload times has of the locks, for uv to take."""
+        facts = self.learner.facts
+        if not has_undated(facts):
+            return ()
+        self.learner.pages(locked_keys(group, self.old))
+        return undated(group, self.old, facts)
 
     def _preferences(
         self, group: Sequence[Environment], also: Iterable[Preference] = (), *, keep_old: bool = True

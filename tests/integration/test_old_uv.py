@@ -23,7 +23,7 @@ CONTENT = (
     few_targets("3.11")
     + LIB_AND_DEP
     + """
-[environments.app]
+[envs.app]
 requires = ["lib"]
 """
 )

@@ -244,7 +244,9 @@ def test_a_uv_that_cannot_do_it_is_passed_over_for_pip(
     done = install(locked, made / name, tmp_path / "venv", env={"PATH": path})
     assert (done.returncode, "the installation by uv failed" in done.stderr) == (int(used), used), done.stderr
     if not used:
-        assert installed(tmp_path / "venv") == Locks(locked).versions("app" if name == "app" else "source", HERE, PYTHON)
+        assert installed(tmp_path / "venv") == Locks(locked).versions(
+            "app" if name == "app" else "source", HERE, PYTHON
+        )
 
 
 def test_an_installer_that_does_nothing_is_found_out(made: Path, locked: Project, tmp_path: Path) -> None:

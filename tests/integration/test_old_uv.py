@@ -30,9 +30,7 @@ requires = ["lib"]
 
 
 @pytest.mark.parametrize("words", [["lock", "--upgrade"], ["verify"], ["export", "app"], ["uv-lock"]])
-def test_every_verb_that_runs_uv_says_which_one_it_needs(
-    start_locked: Start, tmp_path: Path, words: list[str]
-) -> None:
+def test_every_verb_that_runs_uv_says_which_one_it_needs(start_locked: Start, tmp_path: Path, words: list[str]) -> None:
     project = start_locked(CONTENT)
     (project.folder / "uv.lock").write_text("old\n", encoding="utf-8")
     uv = tmp_path / "uv"

@@ -33,8 +33,8 @@ from lockgrid.adapters.uvrun import find_uv as find_uv  # for those who open uv
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
-#: The oldest uv that does all that lockgrid and its docs ask of it: hashes of build requirements, in pyproject.toml and on
-#: the command line (``--require-build-hashes``).
+#: The oldest uv that does all that lockgrid and its docs ask of it: it knows hashes of build requirements, in
+#: pyproject.toml and on the command line (``--require-build-hashes``).
 OLDEST_UV = (0, 13, 0)
 _LIMIT_SECONDS = LIMIT_SECONDS
 

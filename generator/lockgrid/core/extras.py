@@ -1,7 +1,7 @@
 """What lockgrid keeps in the root ``pyproject.toml``; everything else there is not touched (tomlkit).
 
 An extra for each environment, which ``[tool.lockgrid] extras`` remembers; lists of ``[tool.uv]``, of which the part
-between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; ``requires-python`` and uv's ``required-version``
+between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; ``requires-python``, and ``required-version`` of uv,
 where there is none.
 """
 

@@ -1,8 +1,8 @@
 """What lockgrid keeps in the root ``pyproject.toml``; everything else there is not touched (tomlkit).
 
 An extra for each environment, which ``[tool.lockgrid] extras`` remembers; lists of ``[tool.uv]``, of which the part
-between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; ``requires-python``, and ``required-version`` of uv,
-where there is none.
+between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; and ``requires-python`` and, of uv,
+``required-version`` where there is none.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ def export(
     URLs are those of the index that uv is configured with, without credentials. Exit code 3 where nothing that is
     asked for is proven.
     """
+    from lockgrid.adapters.store import Store
     from lockgrid.commands.export import Options, bill, check_output, exported_as_json, write
     from lockgrid.commands.export import export as run
 
@@ -50,7 +51,7 @@ def export(
         environment=environment, platform=platform, python=python, format=format_ or _FORMATS[0], urls=not no_urls
     )
     if path:
-        check_output(path, options.format)
+        check_output(Store(context.obj[0]), path, options.format)
     with open_context(context) as ports:
         if options.format == "cyclonedx":
             text, said = bill(ports, options), "the bill of materials of one cell"

@@ -55,6 +55,15 @@ class Store:
                 texts[relative] = text.replace("\r\n", "\n")
         return texts
 
+    def check_foreign(self, path: Path) -> None:
+        """Raise ``InputError`` for a place that is the project's own: what stands in ``locks/`` are lockfiles alone."""
+        resolved, root = path.resolve(), self.root.resolve()
+        own = next((name for name in ("envs", "locks") if resolved.is_relative_to(root / name)), "")
+        own = own or (resolved.name if resolved == root / "pyproject.toml" else "")
+        if own:
+            what = f"{own} is lockgrid's own, and holds nothing else"
+            raise InputError([Problem(file="command line", key=f"-o {path}", what=what, hint="name another place")])
+
     def lockfiles(self) -> list[str]:
         """The paths below ``locks/`` of every ``.txt`` file, sorted (``tosa/linux-x86_64.txt``)."""
         folder = self.root / "locks"

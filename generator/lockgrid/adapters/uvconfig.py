@@ -127,7 +127,9 @@ def read_config(
         for i in indexes
         if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
     ]
-    _check_usable([*named.values(), *(index for index in rest if not index.explicit)])
+    plain = [index for index in rest if not index.explicit]
+    _check_usable([*named.values(), *plain])
+    _check_urls(plain)
     return UvConfig(
         indexes=_ordered(rest),
         network=network,
@@ -158,6 +160,16 @@ def _check_usable(asked: Iterable[IndexSource]) -> None:
         where = (index.name or strip_credentials(index.url) for index in flat)
         raise InputError(
             [Problem(file="uv's settings", key=f"index {name}: format", what=what) for name in where], next_step=_SERVE
+        )
+
+
+def _check_urls(asked: Iterable[IndexSource]) -> None:
+    """A folder, which uv takes by its path or as ``file:``, is no server to ask. ``index_faults`` tells named ones."""
+    what = "is no http or https URL, and lockgrid reads no other"
+    wrong = [strip_credentials(index.url) for index in asked if urlsplit(index.url).scheme not in ("http", "https")]
+    if wrong:
+        raise InputError(
+            [Problem(file="uv's settings", key=f"index {url}", what=what) for url in wrong], next_step=_SERVE
         )
 
 

@@ -82,6 +82,7 @@ def bundle(context: Context, environment: str, platform: str, python: str, folde
     ``UnsatisfiableError`` for an unsupported cell; ``ToolError`` for the index, the network and the disk: then what
     is complete stays for the next run.
     """
+    context.store.check_foreign(folder)
     grid, cell = _checked_cell(context, environment, platform, python)
     with (
         _planned(context, grid, cell) as (plan, uv, learner),

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from lockgrid.adapters.git import Git
 from lockgrid.adapters.store import Store
 from lockgrid.commands.context import Context
-from lockgrid.commands.difffacts import look_up
+from lockgrid.commands.difffacts import Options, look_up
 from lockgrid.core.diff import diff
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.snapshot import Snapshot, edited, read_snapshot
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.diff import GridDiff, Side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What to look up: ``licences`` None takes what the cache knows, True asks the index for the rest.
-
-    ``service`` and ``osv_url`` are as for ``commands.advisories``.
-    """
-
-    licences: bool | None = None
-    advisories: bool = False
-    service: str = "pypi"
-    osv_url: str = ""
 
 
 def diff_grid(context: Context, revision_or_folder: str = "HEAD", options: Options | None = None) -> GridDiff:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from packaging.version import Version
 
 from lockgrid.core.difffacts import advisory_changes, hashes, licence_changes, moved_versions
-from lockgrid.core.movers import CellPins, both, cell_key, groups, moves, proven_pins
+from lockgrid.core.movers import CellPins, both, cell_key, groups, moved_files, moves, proven_pins
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.core.resolution import timestamp
 from lockgrid.core.snapshot import Snapshot
@@ -48,6 +48,7 @@ def diff(old: Snapshot, new: Snapshot, facts: DiffFacts, sides: tuple[Side, Side
         licences=licences,
         licences_unknown=unknown,
         licences_why=facts.licences_why,
+        licences_gap=facts.licences_gap,
         advisories=tuple(advisory_changes(before, after, facts)),
         unaudited=tuple(
             (name, version, facts.unaudited[name, version])
@@ -134,11 +135,7 @@ def _only(move: Move, environment: str) -> Move:
 
 
 def _files(before: CellPins, after: CellPins) -> tuple[FilesChange, ...]:
-    """Files that came or went though the version stayed and no Python of the lockfile did.
-
-    A lockfile says of a pin which files its Pythons install together, so files that may be of a Python that came or
-    went are not told.
-    """
+    """Files that came or went though the version stayed and no Python of the lockfile did."""
     cells: dict[tuple[str, str], list[CellName]] = {}
     added: dict[tuple[str, str], set[str]] = {}
     removed: dict[tuple[str, str], set[str]] = {}
@@ -148,8 +145,7 @@ def _files(before: CellPins, after: CellPins) -> tuple[FilesChange, ...]:
             old, new = was[name], now[name]
             if old.version != new.version or old.hashes == new.hashes:
                 continue
-            came = set(new.hashes) - set(old.hashes) if set(new.pythons) <= set(old.pythons) else set()
-            went = set(old.hashes) - set(new.hashes) if set(old.pythons) <= set(new.pythons) else set()
+            came, went = moved_files(old, new)
             if came or went:
                 key = (name, new.version)
                 cells.setdefault(key, []).append(cell)

@@ -79,16 +79,18 @@ def moved_versions(before: CellPins, after: CellPins) -> dict[tuple[str, str], t
 def advisory_changes(before: CellPins, after: CellPins, facts: DiffFacts) -> Iterable[AdvisoryChange]:
     """Each advisory once for a package: of what was pinned and is no more, and the other way round.
 
-    Where one of the two sides was not audited, nothing is said: it is told as not audited.
+    None is fixed unless all that is pinned now was audited. Of what is pinned now it is told in any case; what was
+    pinned and was not audited is told as that.
     """
     found: dict[tuple[bool, str, str], tuple[Vulnerability, set[str], set[str]]] = {}
-    for (environment, name), sides in moved_versions(before, after).items():
-        if any(pin not in facts.advisories for side in sides for pin in side):
-            continue
-        for fixed, (here, there) in ((True, sides), (False, sides[::-1])):
-            elsewhere = {one for pin in there for found_ in facts.advisories[pin] for one in found_.ids}
-            for pin in here:
-                for vulnerability in facts.advisories[pin]:
+    for (environment, name), (old, new) in moved_versions(before, after).items():
+        ids = [
+            {one for pin in side for known in facts.advisories.get(pin, ()) for one in known.ids} for side in (old, new)
+        ]
+        known = all(pin in facts.advisories for pin in new)
+        for fixed, side, elsewhere in ((True, old if known else [], ids[1]), (False, new, ids[0])):
+            for pin in side:
+                for vulnerability in facts.advisories.get(pin, ()):
                     if not vulnerability.ids & elsewhere:
                         entry = found.setdefault((fixed, name, vulnerability.id), (vulnerability, set(), set()))
                         entry[1].add(pin[1])

@@ -64,6 +64,17 @@ def moves(before: CellPins, after: CellPins) -> tuple[Move, ...]:
     return tuple(sorted(found, key=_order))
 
 
+def moved_files(old: LockedPin, new: LockedPin) -> tuple[set[str], set[str]]:
+    """The files (sha256) that came to a pin of the same version and that went from it, though its Pythons stayed.
+
+    A lockfile says of a pin which files all of its Pythons install together, so what may be of a Python that came or
+    went is left out.
+    """
+    came = set(new.hashes) - set(old.hashes) if set(new.pythons) <= set(old.pythons) else set[str]()
+    went = set(old.hashes) - set(new.hashes) if set(old.pythons) <= set(new.pythons) else set[str]()
+    return came, went
+
+
 _NOBODY = LockedPin(name="", version="", pythons=(), hashes=())
 
 

@@ -20,10 +20,12 @@ class DiffFacts:
 
     ``licences`` and ``filenames`` are by the sha256 of files, and may be of some files only. ``advisories`` are those
     of the pins that were audited, ``unaudited`` says why others were not; ``service`` is who was asked.
+    ``licences_gap`` says why some licences are not known.
     """
 
     licences: Mapping[str, Licence] = field(default_factory=dict)
     licences_why: str = NOT_ASKED
+    licences_gap: str = ""
     filenames: Mapping[str, str] = field(default_factory=dict)
     advisories: Mapping[PinName, tuple[Vulnerability, ...]] = field(default_factory=dict)
     unaudited: Mapping[PinName, str] = field(default_factory=dict)
@@ -190,7 +192,9 @@ class Side:
     @property
     def label(self) -> str:
         """The name, and the commit where that says more."""
-        return f"{self.name} ({self.commit[:12]})" if self.commit and self.commit != self.name else self.name
+        return (
+            f"{self.name} ({self.commit[:12]})" if self.commit and not self.commit.startswith(self.name) else self.name
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +216,7 @@ class GridDiff:
     licences: tuple[LicenceChange, ...] = ()
     licences_unknown: tuple[str, ...] = ()
     licences_why: str = NOT_ASKED
+    licences_gap: str = ""
     advisories: tuple[AdvisoryChange, ...] = ()
     unaudited: tuple[tuple[str, str, str], ...] = ()
     advisories_why: str = NOT_ASKED

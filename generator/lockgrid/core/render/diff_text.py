@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from lockgrid.core.advisories import printable
 from lockgrid.core.render.diff_words import (
     cell_counts,
+    cells_by_reason,
     counts,
     download,
     environment_name,
+    file_names,
+    finding_word,
     how,
+    not_compared,
     plural,
+    same_findings,
     size_lines,
     size_text,
     versions,
     where,
 )
-from lockgrid.model.diff import CellChange, EnvironmentDiff, FindingChange, GridDiff, Move
+from lockgrid.model.diff import GridDiff, Move
 
 _WIDTH = 100
 _RED, _GREEN, _BOLD, _DIM = "31", "32", "1", "2"
-# How many of a thing a line names.
-_NAMED = 8
 
 
 def render(diff: GridDiff, *, colour: bool = False) -> str:
@@ -105,22 +108,12 @@ class _Text:
 
     def _cells(self, side: str) -> Iterator[str]:
         for environment in self._diff.environments:
-            changes: Sequence[CellChange] = getattr(environment, side)
-            reasons: dict[str, list[CellChange]] = {}
-            for change in changes:
-                reasons.setdefault(cell_reason(change), []).append(change)
-            for reason, some in reasons.items():
-                cells = [(environment.name, c.record.platform, c.record.python) for c in some]
-                yield from self._wrapped(f"{where(cells, self._among(environment))}: {printable(reason)}")
+            for reason, cells in cells_by_reason(environment, getattr(environment, side)):
+                place = where(cells, self._universe)
+                yield from self._wrapped(f"{place}: {printable(reason)}")
             if side == "gained" and environment.brought and environment.cells_before:
                 names = [f"{name} {version}" for name, version in environment.brought]
                 yield from self._wrapped(f"{environment.name}, new packages there: {', '.join(names)}")
-
-    def _among(self, environment: EnvironmentDiff) -> set[tuple[str, str, str]]:
-        gone = {
-            (environment.name, c.record.platform, c.record.python) for c in (*environment.gained, *environment.lost)
-        }
-        return gone | {cell for cell in self._universe if cell[0] == environment.name}
 
     def _moved(self) -> Iterator[str]:
         for group in self._diff.groups:
@@ -137,10 +130,10 @@ class _Text:
         said = f" {self._paint(code, kind)}" if kind else ""
         return f"{move.name} {versions(move)}{said}, {where(move.cells, self._universe)}"
 
-    def _other(self, move: Move, roots: Iterable[Move]) -> str:
+    def _other(self, move: Move, roots: Sequence[Move]) -> str:
         """What is not as with the package that it moves along with."""
         cells = {cell for root in roots for cell in root.cells}
-        kind = how(move) if move.kind != "upgraded" else ""
+        kind = "" if move.kind in ("upgraded", *(root.kind for root in roots)) else how(move)
         said = [kind, "" if set(move.cells) == cells else where(move.cells, self._universe)]
         words = "; ".join(word for word in said if word)
         return f" ({words})" if words else ""
@@ -149,16 +142,9 @@ class _Text:
         for change in self._diff.files:
             for word, hashes in (("added to", change.added), ("gone from", change.removed)):
                 if hashes:
-                    known = sorted(self._diff.filenames[sha] for sha in hashes if sha in self._diff.filenames)
-                    names = ", ".join(
-                        [
-                            *map(printable, known),
-                            *([f"{len(hashes) - len(known)} of unknown name"] if len(known) < len(hashes) else []),
-                        ]
-                    )
-                    place = where(change.cells, self._universe)
                     head = f"{plural(len(hashes), 'file')} {word} {change.name} {change.version}"
-                    yield from self._wrapped(f"{head}, {place}: {names}")
+                    names = ", ".join(map(printable, file_names(hashes, self._diff.filenames)))
+                    yield from self._wrapped(f"{head}, {where(change.cells, self._universe)}: {names}")
 
     def _findings(self) -> Iterator[str]:
         for changes in same_findings(self._diff.findings):
@@ -204,53 +190,3 @@ class _Text:
             yield ""
             for line in lines:
                 yield from self._wrapped(line, "")
-
-
-def cell_reason(change: CellChange) -> str:
-    """Why a cell was lost, or what stood in its way before."""
-    before, after = change.before, change.after
-    if after is None:
-        return "is no longer in envs/"
-    if not after.proven:
-        return after.because
-    head = plural(after.packages, "package")
-    if before is None:
-        return f"{head}, new in envs/"
-    return f"{head}; before: {before.because}"
-
-
-def same_findings(changes: Iterable[FindingChange]) -> list[list[FindingChange]]:
-    """Those together that are the same in several environments."""
-    grouped: dict[tuple[str, str, str, bool], list[FindingChange]] = {}
-    for change in changes:
-        grouped.setdefault((change.kind, change.severity, change.name, change.accepted), []).append(change)
-    order = {"new": 0, "unaccepted": 1, "accepted": 2, "gone": 3}
-    return [some for _, some in sorted(grouped.items(), key=lambda item: (order[item[0][0]], *item[0][1:]))]
-
-
-def finding_word(change: FindingChange) -> str:
-    """``new error``, ``gone warning``, ``warning, now accepted``."""
-    if change.kind in ("accepted", "unaccepted"):
-        return f"{change.severity}, {'now' if change.kind == 'accepted' else 'no longer'} accepted"
-    accepted = ", accepted" if change.accepted else ""
-    return f"{change.kind} {change.severity}{accepted}"
-
-
-def not_compared(diff: GridDiff) -> Iterator[str]:
-    """What nobody looked at, in sentences."""
-    if not any(environment.moves or environment.brought for environment in diff.environments):
-        return
-    if diff.licences_why:
-        yield f"licences: not compared ({diff.licences_why})"
-    elif diff.licences_unknown:
-        yield f"licences: not known of {_some(diff.licences_unknown)}; `--licences` asks the index"
-    if diff.advisories_why:
-        yield f"advisories: not compared ({diff.advisories_why})"
-    elif diff.unaudited:
-        names = [f"{name} {version}" for name, version, _ in diff.unaudited]
-        yield f"advisories: not audited: {_some(names)}; {printable(diff.unaudited[0][2])}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from lockgrid.core.advisories import printable
 from lockgrid.core.describe import python_ranges
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.model.advisory import CellName
-from lockgrid.model.diff import EnvironmentDiff, Move, SizeChange
+from lockgrid.model.diff import CellChange, EnvironmentDiff, FindingChange, GridDiff, Move, SizeChange
+from lockgrid.model.grid import CellRecord
 from lockgrid.model.target import PLATFORM_KINDS, python_key
 
 BUILD_NAME = "locks/build.txt"
 EVERYWHERE = "all environments"
+# How many of a thing a line names.
+_NAMED = 8
 
 
 def plural(number: int, word: str) -> str:
@@ -136,3 +140,74 @@ def cell_counts(environment: EnvironmentDiff, arrow: str = "->") -> str:
     return (
         str(after) if before == after and not (environment.gained or environment.lost) else f"{before} {arrow} {after}"
     )
+
+
+def file_names(hashes: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """The names of files that are known, sorted, and how many are not."""
+    named = sorted(known[sha] for sha in hashes if sha in known)
+    rest = len(hashes) - len(named)
+    return [*named, *([f"{rest} of unknown name"] if rest else [])]
+
+
+def cells_by_reason(environment: EnvironmentDiff, changes: Iterable[CellChange]) -> list[tuple[str, list[CellName]]]:
+    """Why cells were lost, or what stood in the way of those gained, each once with the cells that it is of.
+
+    In the words of the first: wheels differ by Python, findings do not.
+    """
+    grouped: dict[object, tuple[str, list[CellName]]] = {}
+    for change in changes:
+        unproven = next((r for r in (change.after, change.before) if r and not r.proven), None)
+        found = tuple((b.package, b.finding) for b in unproven.blockers) if unproven else ()
+        key = found if found and all(name for _, name in found) else _reason(change, unproven)
+        cells = grouped.setdefault(key, (_reason(change, unproven), []))[1]
+        cells.append((environment.name, change.record.platform, change.record.python))
+    return list(grouped.values())
+
+
+def _reason(change: CellChange, unproven: CellRecord | None) -> str:
+    if change.after is None:
+        return "no longer in envs/"
+    if unproven is None:
+        return "new in envs/"
+    before = "" if unproven is change.after else "before: "
+    if len(unproven.blockers) < 2:
+        return f"{before}{unproven.because}"
+    return f"{before}{unproven.blockers[0].text}; and {plural(len(unproven.blockers) - 1, 'more reason')}"
+
+
+def same_findings(changes: Iterable[FindingChange]) -> list[list[FindingChange]]:
+    """Those together that are the same in several environments."""
+    grouped: dict[tuple[str, str, str, bool], list[FindingChange]] = {}
+    for change in changes:
+        grouped.setdefault((change.kind, change.severity, change.name, change.accepted), []).append(change)
+    order = {"new": 0, "unaccepted": 1, "accepted": 2, "gone": 3}
+    return [some for _, some in sorted(grouped.items(), key=lambda item: (order[item[0][0]], *item[0][1:]))]
+
+
+def finding_word(change: FindingChange) -> str:
+    """``new error``, ``gone warning``, ``warning, now accepted``."""
+    if change.kind in ("accepted", "unaccepted"):
+        return f"{change.severity}, {'now' if change.kind == 'accepted' else 'no longer'} accepted"
+    accepted = ", accepted" if change.accepted else ""
+    return f"{change.kind} {change.severity}{accepted}"
+
+
+def not_compared(diff: GridDiff) -> Iterator[str]:
+    """What nobody looked at, in sentences."""
+    if not any(environment.moves or environment.brought for environment in diff.environments):
+        return
+    if diff.licences_why:
+        yield f"licences: not compared ({printable(diff.licences_why)})"
+    elif diff.licences_unknown:
+        yield f"licences: not known of {some(diff.licences_unknown)}: {printable(diff.licences_gap)}"
+    if diff.advisories_why:
+        yield f"advisories: not compared ({printable(diff.advisories_why)})"
+    elif diff.unaudited:
+        names = [f"{name} {version}" for name, version, _ in diff.unaudited]
+        yield f"advisories: not audited: {some(names)}; {printable(diff.unaudited[0][2])}"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of the names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

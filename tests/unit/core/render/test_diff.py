@@ -206,7 +206,7 @@ ALL = [(p, v) for p in (LINUX, ARM, MAC, WINDOWS) for v in ("3.10", "3.11", "3.1
         ([t for t in ALL if t[1] != "3.12"], "Python 3.10 to 3.11"),
         ([t for t in ALL if t[1] != "3.11"], "Python 3.10, 3.12"),
         ([t for t in ALL if t[0] in (LINUX, ARM) and t[1] == "3.10"], "linux, Python 3.10"),
-        ([(LINUX, "3.10"), (MAC, "3.11"), (MAC, "3.12"), (MAC, "3.10")], f"{LINUX} with Python 3.10, {MAC}"),
+        ([(LINUX, "3.10"), (MAC, "3.11"), (MAC, "3.12"), (MAC, "3.10")], f"{MAC} and {LINUX} with Python 3.10"),
     ],
 )
 def test_targets_in_the_fewest_words(targets: list[tuple[str, str]], said: str) -> None:

@@ -8,7 +8,7 @@ from lockgrid.core.advisories import printable
 from lockgrid.core.describe import python_ranges
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.model.advisory import CellName
-from lockgrid.model.diff import CellChange, EnvironmentDiff, FindingChange, GridDiff, Move, SizeChange
+from lockgrid.model.diff import NOT_ASKED, CellChange, EnvironmentDiff, FindingChange, GridDiff, Move, SizeChange
 from lockgrid.model.grid import CellRecord
 from lockgrid.model.target import PLATFORM_KINDS, python_key
 
@@ -194,19 +194,24 @@ def finding_word(change: FindingChange) -> str:
     return f"{change.kind} {change.severity}{accepted}"
 
 
-def not_compared(diff: GridDiff) -> Iterator[str]:
-    """What nobody looked at, in sentences."""
+def compared(diff: GridDiff) -> Iterator[str]:
+    """What of moved packages nobody looked at, and what was looked at and is as it was, in sentences."""
     if not any(environment.moves or environment.brought for environment in diff.environments):
         return
     if diff.licences_why:
         yield f"licences: not compared ({printable(diff.licences_why)})"
     elif diff.licences_unknown:
         yield f"licences: not known of {some(diff.licences_unknown)}: {printable(diff.licences_gap)}"
+    elif not diff.licences:
+        yield "licences: none changed"
     if diff.advisories_why:
-        yield f"advisories: not compared ({printable(diff.advisories_why)})"
+        asking = "; lockgrid diff --advisories does" if diff.advisories_why == NOT_ASKED else ""
+        yield f"advisories: not compared ({printable(diff.advisories_why)}{asking})"
     elif diff.unaudited:
         names = [f"{name} {version}" for name, version, _ in diff.unaudited]
         yield f"advisories: not audited: {some(names)}; {printable(diff.unaudited[0][2])}"
+    elif not diff.advisories:
+        yield f"advisories: none fixed and none new among what moved, by {diff.service}"
 
 
 def some(names: Sequence[str]) -> str:

@@ -56,12 +56,8 @@ def put_hold(text: str, entry: HoldEntry) -> str:
     values = {"version": entry.version, "why": entry.why} | ({"since": since} if since else {})
     if holds.get(key) == values:
         return text
-    added = key not in holds
     holds[key] = values
-    line = f"{_key(key)} = {_inline(values)}"
-    if added and (placed := _insert_line(text, line, data)) is not None:
-        return placed
-    return _checked(_edited(text, key, values, line), data, entry.file)
+    return _checked(_edited(text, key, values), data, entry.file)
 
 
 def drop_hold(text: str, name: NormalizedName, file: str) -> str:
@@ -156,66 +152,92 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text and not _LONE_NEWLINE.search(text) else "\n"
 
 
-def _insert_line(text: str, line: str, wanted: Mapping[str, Any]) -> str | None:
-    """The text with a line more in ``[hold]``, or with that table at its end; None where this is not so simple."""
-    newline = _newline(text)
-    if "hold" not in tomllib.loads(text):
+def _section(lines: list[str]) -> range:
+    """The lines of the table ``[hold]`` with its header; none where there is no such table, or more than one."""
+    heads = [n for n, line in enumerate(lines) if re.fullmatch(r"\s*\[\s*hold\s*\]\s*(#.*)?", line.rstrip("\r\n"))]
+    if len(heads) != 1:
+        return range(0)
+    ends = (n for n in range(heads[0] + 1, len(lines)) if lines[n].lstrip().startswith("["))
+    return range(heads[0], next(ends, len(lines)))
+
+
+def _line_edited(text: str, key: str, values: Mapping[str, Any] | None) -> str | None:
+    """The text with the line of an entry changed, added (``[hold]`` too) or taken out; None where there is none.
+
+    Lines, since tomlkit does not keep the space behind a date.
+    """
+    newline, lines = _newline(text), text.splitlines(keepends=True)
+    section = _section(lines)
+    line = next((n for n in section[1:] if _entry_of(lines[n]) == key), None)
+    if line is not None:
+        lines[line] = _changed(lines[line], values) if values else ""
+        return "".join(lines)
+    if values is None:
+        return None
+    added = f"{_key(key)} = {_inline(values)}{newline}"
+    if not section:
         ending = "" if not text or text.endswith("\n") else newline
-        gap = newline if text else ""
-        placed = f"{text}{ending}{gap}[hold]{newline}{line}{newline}"
-    else:
-        lines = text.splitlines(keepends=True)
-        headers = [n for n, one in enumerate(lines) if re.fullmatch(r"\s*\[\s*hold\s*\]\s*(#.*)?", one.rstrip("\r\n"))]
-        if len(headers) != 1:
-            return None
-        following = [n for n, one in enumerate(lines) if n > headers[0] and one.lstrip().startswith("[")]
-        entries = [
-            n
-            for n in range(headers[0], following[0] if following else len(lines))
-            if (one := lines[n].strip()) and not one.startswith("#")
-        ]
-        last = entries[-1]
-        if not lines[last].endswith("\n"):
-            lines[last] += newline
-        placed = "".join([*lines[: last + 1], f"{line}{newline}", *lines[last + 1 :]])
+        return f"{text}{ending}{newline if text else ''}[hold]{newline}{added}"
+    last = [n for n in section if lines[n].strip() and not lines[n].lstrip().startswith("#")][-1]
+    lines[last] = lines[last].rstrip("\r\n") + newline + added
+    return "".join(lines)
+
+
+def _entry_of(line: str) -> str | None:
+    """The key of an entry that is a line of its own."""
+    data = _loads(line)
+    return next(iter(data)) if data and len(data) == 1 else None
+
+
+def _changed(line: str, values: Mapping[str, Any]) -> str:
+    """The line of an entry with other values; what stands before and behind them stays."""
+    begin = next(n for n, c in enumerate(line) if c == "{" and _loads(f"{line[:n]}{{}}") is not None)
+    end = next(n for n, c in enumerate(line) if c == "}" and _loads(line[: n + 1]) is not None)
+    return f"{line[:begin]}{_inline(values)}{line[end + 1 :]}"
+
+
+def _loads(text: str) -> dict[str, Any] | None:
     try:
-        return placed if tomllib.loads(placed) == wanted else None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
 
 
-def _edited(text: str, key: str, values: Mapping[str, Any] | None = None, line: str = "") -> str:
-    """The text with an entry of ``[hold]`` changed to ``values``, which a new one gets by ``line``; or without it."""
+def _edited(text: str, key: str, values: Mapping[str, Any] | None = None) -> str:
+    """The text with an entry of ``[hold]`` changed to ``values`` or added, or without it."""
+    wanted = tomllib.loads(text)
+    holds = wanted.setdefault("hold", {})
+    holds |= {key: values}
+    if values is None:
+        del holds[key]
+    edited = _line_edited(text, key, values)
+    if edited is not None and (_loads(edited) or {}) == wanted:
+        return edited
     import tomlkit
 
-    newline = _newline(text)
     document = tomlkit.parse(text)
     table: Any = document["hold"]
     if values is None:
         table.remove(key)
-    elif key in table and (text.count(old := table[key].as_string().strip()) == 1) and old.startswith("{"):
-        return text.replace(old, _inline(values))  # tomlkit would not keep its spaces
     elif key in table:
         for name in [name for name in values if table[key].get(name) != values[name]]:
             table[key][name] = values[name]
     else:
-        table[key] = tomlkit.parse(line)[key]
-    edited = tomlkit.dumps(document)
+        table[key] = tomlkit.parse(f"new = {_inline(values)}")["new"]
+    newline, edited = _newline(text), tomlkit.dumps(document)
     return _LONE_NEWLINE.sub(newline, edited) if newline != "\n" else edited
 
 
 def _without_table(text: str) -> str:
     """The text without an empty ``[hold]``; comments in it stay, and so does then the header."""
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    table: Any = document.get("hold")
-    if table is None or "#" in table.as_string() or "#" in table.trivia.comment:
+    lines = text.splitlines(keepends=True)
+    section = _section(lines)
+    if not section or any("#" in lines[n] for n in section) or any(lines[n].strip() for n in section[1:]):
         return text
-    document.remove("hold")
-    rest = tomlkit.dumps(document)
-    # The empty line before the table went with it, where nothing follows.
-    return rest.rstrip("\r\n") + _newline(text) if rest.strip() and text.endswith(("\n", "]")) else rest
+    head, tail = lines[: section.start], lines[section.stop :]
+    if not tail and head and not head[-1].strip():
+        head.pop()
+    return "".join([*head, *tail])
 
 
 def _checked(text: str, wanted: Mapping[str, Any], file: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,20 +12,10 @@ from typing import Any
 from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.errors import InputError, Problem
+from lockgrid.model.tested import HoldEntry
 
 _LONE_NEWLINE = re.compile(r"(?<!\r)\n")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HoldEntry:
-    """One entry of a file: ``version`` is a specifier, ``since`` the day on which it was first written, if it says."""
-
-    file: str
-    name: NormalizedName
-    version: str
-    why: str
-    since: date | None = None
 
 
 def read_holds(files: Mapping[str, str]) -> tuple[HoldEntry, ...]:
@@ -247,8 +236,3 @@ def _checked(text: str, wanted: Mapping[str, Any], file: str) -> str:
             [Problem(file=file, key="hold", what="cannot be edited", hint="write [hold] as one table, an entry a line")]
         )
     return text
-
-
-def entries_text(entries: Iterable[HoldEntry]) -> str:
-    """Holds in one clause: ``narwhals <2.30 in envs/tosa.toml``."""
-    return ", ".join(f"{entry.name} {entry.version} in {entry.file}" for entry in entries)

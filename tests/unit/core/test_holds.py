@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 
-from lockgrid.core.holds import HoldEntry, bases_of, drop_hold, hold_files, put_hold, read_holds, shorten
+from lockgrid.core.holds import bases_of, drop_hold, hold_files, put_hold, read_holds, shorten
+from lockgrid.model.tested import HoldEntry
 
 FILE = "envs/app.toml"
 DAY = date(2026, 11, 30)

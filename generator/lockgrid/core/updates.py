@@ -16,7 +16,7 @@ Requires = Mapping[tuple[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Step:
     """In one cell a pin goes from one version to another."""
 
     environment: str
@@ -31,22 +31,22 @@ class Update:
     """One package that moves, in at least one cell."""
 
     name: str
-    moves: tuple[Move, ...]
+    steps: tuple[Step, ...]
 
     @property
     def before(self) -> tuple[str, ...]:
         """The versions that it leaves, oldest first."""
-        return _versions(move.before for move in self.moves)
+        return _versions(step.before for step in self.steps)
 
     @property
     def after(self) -> tuple[str, ...]:
         """The versions that it goes to, oldest first."""
-        return _versions(move.after for move in self.moves)
+        return _versions(step.after for step in self.steps)
 
     @property
     def environments(self) -> tuple[str, ...]:
         """Those in which it moves, sorted."""
-        return tuple(sorted({move.environment for move in self.moves}))
+        return tuple(sorted({step.environment for step in self.steps}))
 
     @property
     def text(self) -> str:
@@ -76,16 +76,16 @@ class Group:
 
 def find_updates(old: OldLocks, new: OldLocks) -> tuple[Update, ...]:
     """The packages that some cell, locked before and after, pins in another version; sorted by name."""
-    found: dict[str, list[Move]] = {}
+    found: dict[str, list[Step]] = {}
     for key in sorted(old.keys() & new.keys()):
         before, after = pins_by_python(old[key]), pins_by_python(new[key])
         for python in [python for python in old[key].pythons if python in after]:
             was, now = dict(before[python]), dict(after[python])
             for name in sorted(was.keys() & now.keys()):
                 if was[name] != now[name]:
-                    move = Move(environment=key[0], platform=key[1], python=python, before=was[name], after=now[name])
-                    found.setdefault(name, []).append(move)
-    return tuple(Update(name=name, moves=tuple(found[name])) for name in sorted(found))
+                    step = Step(environment=key[0], platform=key[1], python=python, before=was[name], after=now[name])
+                    found.setdefault(name, []).append(step)
+    return tuple(Update(name=name, steps=tuple(found[name])) for name in sorted(found))
 
 
 def group_updates(updates: Sequence[Update], requires: Requires) -> tuple[Group, ...]:
@@ -113,13 +113,13 @@ def bound(update: Update, environments: Collection[str]) -> str:
     Below the lowest version that is newer than all that are kept, so that versions in between, and whatever mends it,
     can be tried later; where Pythons differ and there is no such version, without the new ones.
     """
-    moves = [move for move in update.moves if move.environment in environments] or list(update.moves)
-    newest = max(Version(move.before) for move in moves)
-    versions = sorted({Version(move.after) for move in moves})
+    steps = [step for step in update.steps if step.environment in environments] or list(update.steps)
+    newest = max(Version(step.before) for step in steps)
+    versions = sorted({Version(step.after) for step in steps})
     above = [version for version in versions if version > newest]
     # A local part (2.13.0+cpu) may stand behind == and != alone (PEP 440).
     below = f"<{above[0].public}" if above else ""
-    if below and all(admits(below, move.before) for move in moves):
+    if below and all(admits(below, step.before) for step in steps):
         return below
     return ",".join(f"!={version}" for version in versions)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lockgrid.core.moves import Move, Update, bound, find_updates, group_updates
+from lockgrid.core.updates import Step, Update, bound, find_updates, group_updates
 from lockgrid.model.grid import Lockfile
 from unit.builders import locked
 
@@ -23,8 +23,8 @@ def locks(*lockfiles: Lockfile) -> dict[tuple[str, str], Lockfile]:
 
 
 def update(name: str, before: str, after: str, environment: str = "app", python: str = "3.12") -> Update:
-    move = Move(environment=environment, platform="linux-x86_64", python=python, before=before, after=after)
-    return Update(name=name, moves=(move,))
+    move = Step(environment=environment, platform="linux-x86_64", python=python, before=before, after=after)
+    return Update(name=name, steps=(move,))
 
 
 def both(name: str, version: str) -> tuple[str, str, Sequence[str]]:
@@ -43,7 +43,7 @@ def test_only_the_pythons_on_which_it_moves_count() -> None:
     old = locks(lockfile(("a", "1.0", ["3.11"]), ("a", "2.0", ["3.12"])))
     new = locks(lockfile(("a", "1.0", ["3.11"]), ("a", "2.1", ["3.12"])))
     (only,) = find_updates(old, new)
-    assert [(move.python, move.before, move.after) for move in only.moves] == [("3.12", "2.0", "2.1")]
+    assert [(step.python, step.before, step.after) for step in only.steps] == [("3.12", "2.0", "2.1")]
 
 
 def test_exact_pins_make_one_group_that_is_led_by_who_pins() -> None:
@@ -92,15 +92,15 @@ def test_where_nothing_is_known_each_stands_alone() -> None:
 )
 def test_bounds(moves: list[tuple[str, str]], expected: str) -> None:
     found = [
-        Move(environment="app", platform="linux-x86_64", python=str(n), before=before, after=after)
+        Step(environment="app", platform="linux-x86_64", python=str(n), before=before, after=after)
         for n, (before, after) in enumerate(moves)
     ]
-    assert bound(Update(name="a", moves=tuple(found)), ["app"]) == expected
+    assert bound(Update(name="a", steps=tuple(found)), ["app"]) == expected
 
 
 def test_a_bound_looks_at_the_environments_that_get_it() -> None:
     one = update("a", "1.0", "1.2")
     other = update("a", "3.0", "3.1", environment="other")
-    moved = Update(name="a", moves=(*one.moves, *other.moves))
+    moved = Update(name="a", steps=(*one.steps, *other.steps))
     assert [bound(moved, [name]) for name in ("app", "other")] == ["<1.2", "<3.1"]
     assert bound(moved, ["app", "other"]) == "<3.1"

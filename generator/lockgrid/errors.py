@@ -72,5 +72,9 @@ class ToolError(LockgridError):
     exit_code = 4
 
 
+class FailingError(ToolError):
+    """A test command fails, and no update is to blame."""
+
+
 class HashMismatchError(ToolError):
     """Bytes did not match the hash that was promised for them."""

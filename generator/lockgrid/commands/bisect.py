@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from lockgrid.commands.candidate import Candidate
 from lockgrid.commands.trials import Tester
 from lockgrid.core.bisect import Held, Verdict, drive, smallest_hold
 from lockgrid.core.holding import Holding, Wanted
@@ -23,13 +24,14 @@ from lockgrid.model.trial import Trial
 class Offer:
     """A candidate, resolved and proven: all files that would change by path, those that would go, its lockfiles.
 
-    ``digest`` is of the lockfiles.
+    ``digest`` is of the lockfiles. ``candidate`` is what they were taken from, for whoever made it.
     """
 
     texts: Mapping[str, str]
     removed: tuple[str, ...]
     locks: OldLocks
     digest: str
+    candidate: Candidate | None = None
 
     @property
     def changes_nothing(self) -> bool:
@@ -61,13 +63,13 @@ class Bisection:
     trials: dict[Held, Trial] = field(default_factory=dict)
 
     def run(self) -> tuple[Tested, Offer | None]:
-        """The report, and the candidate to write; None where nothing is to be written.
+        """The report, and the candidate that passed, which may change nothing; None where no update is to blame.
 
         Raises what ``propose`` raises where no hold is in question, and ``ToolError`` where the test cannot be run.
         """
         first = self._first()
         if first.changes_nothing:
-            return self._report(State.NOTHING), None
+            return self._report(State.NOTHING), first
         updates = find_updates(self.holding.locks, first.locks)
         trial = self._test(first, f"all {len(updates)} updates" if len(updates) != 1 else updates[0].text)
         report = replace(self._report(State.PASSED, first), trial=trial)
@@ -84,7 +86,7 @@ class Bisection:
             return replace(self._report(State.UNBLAMED), trial=trial, baseline=baseline), None
         final, culprits = self._final(held)
         report = self._report(State.HELD, final, culprits=culprits, released=self._released(held))
-        return replace(report, trial=trial, baseline=baseline), None if final.changes_nothing else final
+        return replace(report, trial=trial, baseline=baseline), final
 
     # -- candidates ------------------------------------------------------------------------------------
 

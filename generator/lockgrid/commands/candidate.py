@@ -26,11 +26,12 @@ class CandidateOptions:
     """What a candidate is made under.
 
     ``held`` are version specifiers by package (normalised), tried without writing ``envs/``: a hold in every
-    environment that can have the package.
+    environment that can have the package. ``keep`` are packages that stay at their pins where they can.
     """
 
     cutoff: Cutoff
     held: Mapping[str, str] = field(default_factory=dict)
+    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,16 +118,22 @@ def open_workshop(
 
 
 def make_candidate(
-    context: Context, spec: Spec, options: CandidateOptions, workshop: Workshop | None = None
+    context: Context,
+    spec: Spec,
+    options: CandidateOptions,
+    workshop: Workshop | None = None,
+    *,
+    base: Spec | None = None,
 ) -> Candidate:
     """Resolve, prove and compare as ``lock --upgrade`` would under these cut-offs and holds, and write nothing.
 
-    ``spec`` is what ``envs/`` says. Without a workshop one is opened for this candidate. Nothing that is locked is
-    too young. Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``; cells that would be lost are no error.
+    ``spec`` is what ``envs/`` says, or is to say; then ``base`` is what it does say: what differs is the refresh's own
+    doing, and no other input for which a cell may be lost. Without a workshop one is opened for this candidate.
+    Nothing that is locked is too young. Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``; cells that would be lost are no error.
     """
     if workshop is None:
         with open_workshop(context, spec, options.cutoff) as opened:
-            return make_candidate(context, spec, options, opened)
+            return make_candidate(context, spec, options, opened, base=base)
     old = workshop.old
     trial, holding = with_holds(spec, options.held, old.locks)
     names = {environment.name for environment in workshop.wanted}
@@ -137,8 +144,8 @@ def make_candidate(
         old=old,
         uv=workshop.uv,
         learner=workshop.learner_as_of(spec, options.cutoff),
-        upgrade=None,
-        base=spec,
+        upgrade=_all_but(options.keep, old),
+        base=base or spec,
     ).propose()
     unsupported = {c.sort_key for c in old.grid.cells if not c.proven} if old.grid else set()
     return Candidate(
@@ -151,3 +158,9 @@ def make_candidate(
         lost=proposal.lost,
         holding=holding,
     )
+
+
+def _all_but(keep: frozenset[str], old: Locked) -> frozenset[str] | None:
+    """The packages to upgrade; None for all."""
+    names = {pin.name for lockfile in old.locks.values() for pin in lockfile.pins}
+    return frozenset(names - keep) if keep else None

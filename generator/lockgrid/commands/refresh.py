@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.candidate import Candidate, CandidateOptions, Workshop, make_candidate, open_workshop
@@ -16,10 +16,15 @@ from lockgrid.core.cooldown import cooled, ended
 from lockgrid.core.gridfile import cell_values
 from lockgrid.core.holdback import Bound, HeldBack, blamed, bounds, loss_reasons, without
 from lockgrid.core.render.refresh import render_back, render_cells, render_exceptions, render_moves
+from lockgrid.core.render.tested import render_tested, tested_as_json
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.spec import CooldownException, Spec
+from lockgrid.model.tested import Tested
+
+if TYPE_CHECKING:
+    from lockgrid.commands.tested import TestOptions
 
 # Each holds back at least one release more.
 _ROUNDS = 12
@@ -27,12 +32,16 @@ _ROUNDS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshOptions:
-    """What the command line asks for. ``as_of`` None means now; the cool-down counts from there."""
+    """What the command line asks for. ``as_of`` None means now; the cool-down counts from there.
+
+    ``test``: what is proposed has to pass it, else updates are held back until it does.
+    """
 
     environments: tuple[str, ...] = ()
     as_of: datetime | None = None
     dry_run: bool = False
     allow_loss: bool = False
+    test: TestOptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +49,7 @@ class Refreshed:
     """What a refresh came to. ``back`` are the releases that it did not take since cells would be lost with them.
 
     ``bounds`` is what ``envs/`` holds back, ``over`` the exceptions from the cool-down that count no more.
-    ``written`` is false where nothing changed, and for a dry run.
+    ``written`` is false where nothing changed, and for a dry run. ``tested`` is the report of the test, if there was one.
     """
 
     candidate: Candidate
@@ -50,12 +59,14 @@ class Refreshed:
     over: tuple[CooldownException, ...]
     written: bool
     seconds: float
+    tested: Tested | None = None
 
 
 def refresh(context: Context, options: RefreshOptions) -> Refreshed:
     """Take what is new and old enough, prove it, and write it, all or nothing.
 
-    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError`` with every file untouched.
+    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError`` with every file untouched, ``FailingError`` where
+    the test fails and no update is to blame.
     """
     begin = time.perf_counter()
     spec = context.spec()
@@ -65,7 +76,7 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
         context.store.exclusive(cache_folder(context.environ), context.progress.note),
         open_workshop(context, spec, cutoff, options.environments) as workshop,
     ):
-        candidate, back = propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss)
+        candidate, back, tested = _proposed(context, spec, cutoff, workshop, options)
         if not options.dry_run:
             candidate.write(context)
         facts = workshop.learner_as_of(spec, cutoff).facts
@@ -78,22 +89,41 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
         over=tuple(e for e in spec.exceptions if ended(e, now)),
         written=not options.dry_run and not candidate.changes_nothing,
         seconds=time.perf_counter() - begin,
+        tested=tested,
     )
 
 
+def _proposed(
+    context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, options: RefreshOptions
+) -> tuple[Candidate, tuple[HeldBack, ...], Tested | None]:
+    if options.test is None:
+        return *propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss), None
+    from lockgrid.commands.tested import Candidates, tested_refresh
+
+    candidates = Candidates(context=context, spec=spec, cutoff=cutoff, workshop=workshop, allow_loss=options.allow_loss)
+    tested, candidate = tested_refresh(context, candidates, options.test)
+    return candidate, candidates.back, tested
+
+
 def propose_update(
-    context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, *, allow_loss: bool = False
+    context: Context,
+    spec: Spec,
+    cutoff: Cutoff,
+    workshop: Workshop,
+    *,
+    allow_loss: bool = False,
+    base: Spec | None = None,
 ) -> tuple[Candidate, tuple[HeldBack, ...]]:
     """The candidate of everything that is new enough to want and old enough to take, and what was held back for it.
 
     A release with which a proven cell would be lost is held back by a cut-off of its own, so that the next refresh
-    tries again. Raises ``UnsatisfiableError`` where that does not help.
+    tries again. ``base`` as in ``make_candidate``. Raises ``UnsatisfiableError`` where that does not help.
     """
     back: dict[tuple[str, str], HeldBack] = {}
     while True:
         failure: UnsatisfiableError | None = None
         try:
-            candidate = make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop)
+            candidate = make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop, base=base)
             if allow_loss or not candidate.lost:
                 return candidate, tuple(back[key] for key in sorted(back))
             reasons, failure = loss_reasons(candidate.lost), loss(candidate.lost)
@@ -124,6 +154,8 @@ def said(result: Refreshed) -> Iterator[str]:
     if candidate.changes_nothing:
         yield f"nothing to refresh: no release up to {cutoff} changes the locks"
         return
+    if result.tested is not None:
+        yield from render_tested(result.tested)
     yield from render_cells(candidate.gained, candidate.lost, candidate.grid.cells)
     yield from render_moves(candidate.moves)
     done = ("wrote", "removed") if result.written else ("would write", "would remove")
@@ -135,6 +167,7 @@ def refreshed_as_json(result: Refreshed) -> dict[str, Any]:
     """The result for machines."""
     candidate, grid = result.candidate, result.candidate.grid
     cutoff = candidate.options.cutoff
+    tested = {} if result.tested is None else {"tested": tested_as_json(result.tested)}
     return {
         "changed": not candidate.changes_nothing,
         "written": sorted(candidate.texts) if result.written else [],
@@ -163,6 +196,7 @@ def refreshed_as_json(result: Refreshed) -> dict[str, Any]:
         ],
         "exceptions": [_exception(e) for e in result.exceptions],
         "exceptions-over": [_exception(e) for e in result.over],
+        **tested,
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from lockgrid.core.lockfile import pins_by_python
+from lockgrid.core.render.requirements import BUILD
 from lockgrid.core.requirement import admits, parse_demand
 from lockgrid.model.grid import OldLocks
 
@@ -77,7 +78,7 @@ class Group:
 def find_updates(old: OldLocks, new: OldLocks) -> tuple[Update, ...]:
     """The packages that some cell, locked before and after, pins in another version; sorted by name."""
     found: dict[str, list[Step]] = {}
-    for key in sorted(old.keys() & new.keys()):
+    for key in sorted(key for key in old.keys() & new.keys() if key[0] != BUILD):  # nothing holds what only builds
         before, after = pins_by_python(old[key]), pins_by_python(new[key])
         for python in [python for python in old[key].pythons if python in after]:
             was, now = dict(before[python]), dict(after[python])

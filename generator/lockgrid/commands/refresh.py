@@ -49,7 +49,7 @@ class Refreshed:
     """What a refresh came to. ``back`` are the releases that it did not take since cells would be lost with them.
 
     ``bounds`` is what ``envs/`` holds back, ``over`` the exceptions from the cool-down that count no more.
-    ``written`` is false where nothing changed, and for a dry run. ``tested`` is the report of the test, if there was one.
+    ``written`` is false where nothing changed, and for a dry run. ``tested`` is the report of the test.
     """
 
     candidate: Candidate
@@ -143,6 +143,8 @@ def propose_update(
 
 def remarks(result: Refreshed) -> Iterator[str]:
     """What was not taken, and why: for the person who keeps ``envs/``."""
+    if result.tested is not None and result.tested.culprits and result.candidate.changes_nothing:
+        yield from render_tested(result.tested)
     yield from render_exceptions(result.over)
     yield from render_back(result.back, result.bounds)
 

@@ -95,7 +95,7 @@ class Candidates:
 def tested_refresh(context: Context, candidates: Candidates, options: TestOptions) -> tuple[Tested, Candidate]:
     """The report, and the candidate that passed, with the changed texts of ``envs/`` in it.
 
-    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``, and ``FailingError`` where nothing is to be proposed.
+    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``, and ``FailingError`` where no update is to blame.
     """
     store, folder = context.store, cache_folder(context.environ)
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ import click
 from lockgrid.cli_base import as_of_option, json_option, open_context, print_json
 
 if TYPE_CHECKING:
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
 
 @click.command()
@@ -55,7 +55,7 @@ def refresh(
         click.echo(f"done in {result.seconds:.1f} s", err=True)
 
 
-def _test(command: str | None, minutes: float | None, *, retest: bool) -> TestOptions | None:
+def _test(command: str | None, minutes: float | None, *, retest: bool) -> TrialOptions | None:
     """What the options of the test ask for; raises ``InputError``."""
     if command is None:
         if minutes is not None or retest:
@@ -64,10 +64,10 @@ def _test(command: str | None, minutes: float | None, *, retest: bool) -> TestOp
     import os
 
     from lockgrid.adapters.trial import read_command
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
     timeout = None if minutes is None else minutes * 60
-    return TestOptions(command=read_command(command, os.environ), timeout=timeout, anew=retest)
+    return TrialOptions(command=read_command(command, os.environ), timeout=timeout, anew=retest)
 
 
 COMMANDS = [refresh]

@@ -16,15 +16,15 @@ from lockgrid.core.cooldown import cooled, ended
 from lockgrid.core.gridfile import cell_values
 from lockgrid.core.holdback import Bound, HeldBack, blamed, bounds, loss_reasons, without
 from lockgrid.core.render.refresh import render_back, render_cells, render_exceptions, render_moves
-from lockgrid.core.render.tested import render_tested, tested_as_json
+from lockgrid.core.render.tested import render_tested, report_as_json
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.spec import CooldownException, Spec
-from lockgrid.model.tested import Tested
+from lockgrid.model.tested import TrialReport
 
 if TYPE_CHECKING:
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
 # Each holds back at least one release more.
 _ROUNDS = 12
@@ -41,7 +41,7 @@ class RefreshOptions:
     as_of: datetime | None = None
     dry_run: bool = False
     allow_loss: bool = False
-    test: TestOptions | None = None
+    test: TrialOptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Refreshed:
     over: tuple[CooldownException, ...]
     written: bool
     seconds: float
-    tested: Tested | None = None
+    tested: TrialReport | None = None
 
 
 def refresh(context: Context, options: RefreshOptions) -> Refreshed:
@@ -95,7 +95,7 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
 
 def _proposed(
     context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, options: RefreshOptions
-) -> tuple[Candidate, tuple[HeldBack, ...], Tested | None]:
+) -> tuple[Candidate, tuple[HeldBack, ...], TrialReport | None]:
     if options.test is None:
         return *propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss), None
     from lockgrid.commands.tested import Candidates, tested_refresh
@@ -169,7 +169,7 @@ def refreshed_as_json(result: Refreshed) -> dict[str, Any]:
     """The result for machines."""
     candidate, grid = result.candidate, result.candidate.grid
     cutoff = candidate.options.cutoff
-    tested = {} if result.tested is None else {"tested": tested_as_json(result.tested)}
+    tested = {} if result.tested is None else {"tested": report_as_json(result.tested)}
     return {
         "changed": not candidate.changes_nothing,
         "written": sorted(candidate.texts) if result.written else [],

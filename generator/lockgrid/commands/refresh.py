@@ -95,10 +95,8 @@ def propose_update(
     back: list[HeldBack] = []
     found = attempt.make(back)
     while isinstance(found, _Losing):
-        more = [
-            one for one in blamed(found.reasons, workshop.old.locks) if one.release not in {b.release for b in back}
-        ]
-        facts = workshop.learner.facts
+        known, facts = {one.release for one in back}, workshop.learner.facts
+        more = [one for one in blamed(found.reasons, workshop.old.locks) if one.release not in known]
         if without(cutoff, [*back, *more], facts) == without(cutoff, back, facts) or len(back) >= _MOST:
             raise found.error
         names = ", ".join(f"{one.name} {one.version}" for one in more)

@@ -264,8 +264,7 @@ def test_a_test_that_hangs_is_ended_with_all_that_it_started(start: Start, index
     assert "sleep 987" not in listed
 
 
-def test_a_hold_that_cannot_be_resolved_is_passed_over(start: Start, index: LocalIndex) -> None:
-    """What pins another exactly moves with it: one group, held by its head."""
+def test_what_pins_another_exactly_is_held_with_it(start: Start, index: LocalIndex) -> None:
     head = '[[packages]]\nname = "head"\nversion = "1.0"\nrequires = ["tail-a==1.0", "tail-b==1.0"]\n'
     tails = "".join(f'[[packages]]\nname = "tail-{end}"\nversion = "1.0"\n' for end in "ab")
     text = project_of(NAMES[:6], head + tails).replace('= ["p00"', '= ["head", "p00"')
@@ -279,6 +278,29 @@ def test_a_hold_that_cannot_be_resolved_is_passed_over(start: Start, index: Loca
     assert holds(project).keys() == {"head"}
     assert versions(project)["tail-b"] == "1.0"
     assert versions(project)["p05"] == "1.1"
+
+
+def test_a_hold_that_cannot_be_resolved_is_passed_over(start: Start, index: LocalIndex) -> None:
+    """What was locked is yanked now: such a package has to move, whatever else is held."""
+    project = begin(start, project_of(NAMES[:8]), "p05==1.1")
+    upgrade(index, NAMES[:8])
+    for name in ("p02", "p03", "p04", "p06"):
+        index.remove(f"{name}-1.0-py3-none-any.whl")
+        index.add(wheel(name, "1.0"), core_metadata=True, uploaded="2026-01-01T00:00:00Z", yanked="broken")
+    result = report(project)["tested"]
+    assert [c["packages"] for c in result["culprits"]] == [["p05"]]
+    assert versions(project) == {**dict.fromkeys(NAMES[:8], "1.1"), "p05": "1.0"}
+
+
+def test_what_has_to_move_and_breaks_is_blamed_on_nothing_that_could_be_held(start: Start, index: LocalIndex) -> None:
+    project = begin(start, project_of(NAMES[:3]), "p01==1.1")
+    upgrade(index, NAMES[:3])
+    index.remove("p01-1.0-py3-none-any.whl")
+    index.add(wheel("p01", "1.0"), core_metadata=True, uploaded="2026-01-01T00:00:00Z", yanked="broken")
+    before = project.snapshot(".")
+    result = refresh(project).expect(4)
+    assert "fails whatever update is held back: app: case p01==1.1: 3 steps off" in result.err
+    assert project.snapshot(".") == before
 
 
 def test_the_hold_is_written_where_the_test_failed(start: Start, index: LocalIndex) -> None:

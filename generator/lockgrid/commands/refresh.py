@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ from lockgrid.model.tested import TrialReport
 if TYPE_CHECKING:
     from lockgrid.commands.tested import TrialOptions
 
-# Each holds back at least one release more.
-_ROUNDS = 12
+# A round holds back at least one release more; where so many do not help, none will.
+_MOST = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,31 +114,61 @@ def propose_update(
     allow_loss: bool = False,
     base: Spec | None = None,
 ) -> tuple[Candidate, tuple[HeldBack, ...]]:
-    """The candidate of everything that is new enough to want and old enough to take, and what was held back for it.
+    """The candidate of all that is old enough, and the releases that were not taken for the cells' sake.
 
     A release with which a proven cell would be lost is held back by a cut-off of its own, so that the next refresh
     tries again. ``base`` as in ``make_candidate``. Raises ``UnsatisfiableError`` where that does not help.
     """
-    back: dict[tuple[str, str], HeldBack] = {}
-    while True:
-        failure: UnsatisfiableError | None = None
-        try:
-            candidate = make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop, base=base)
-            if allow_loss or not candidate.lost:
-                return candidate, tuple(back[key] for key in sorted(back))
-            reasons, failure = loss_reasons(candidate.lost), loss(candidate.lost)
-        except UnsatisfiableError as error:
-            if allow_loss or not error.reasons:
-                raise
-            reasons, failure = list(error.reasons), error
-        more = [one for one in blamed(reasons, workshop.old.locks) if (one.name, one.version) not in back]
-        lowered = without(cutoff, more, workshop.learner.facts)
-        if lowered == cutoff or len(back) >= _ROUNDS:
-            raise failure
-        cutoff = lowered
-        back |= {(one.name, one.version): one for one in more}
+    if allow_loss:
+        return make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop, base=base), ()
+    attempt = _Attempt(context, spec, base, cutoff, workshop)
+    back: list[HeldBack] = []
+    found = attempt.make(back)
+    while isinstance(found, _Losing):
+        known, facts = {one.release for one in back}, workshop.learner.facts
+        more = [one for one in blamed(found.reasons, workshop.old.locks) if one.release not in known]
+        if without(cutoff, [*back, *more], facts) == without(cutoff, back, facts) or len(back) >= _MOST:
+            raise found.error
         names = ", ".join(f"{one.name} {one.version}" for one in more)
-        context.progress.note(f"proven cells would be lost with {names}; trying without")
+        context.progress.note(f"proven cells would be lost with {names}: trying without")
+        back += more
+        found = attempt.make(back)
+    for one in list(back) if len(back) > 1 else []:  # a sentence that names two blames one of them only
+        fewer = [other for other in back if other is not one]
+        again = attempt.make(fewer)
+        if not isinstance(again, _Losing):
+            back, found = fewer, again
+    return found, tuple(sorted(back, key=lambda one: one.release))
+
+
+@dataclass(frozen=True, slots=True)
+class _Losing:
+    """Proven cells would be lost: why, and the error to raise if nothing helps."""
+
+    reasons: list[str]
+    error: UnsatisfiableError
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A candidate without some releases."""
+
+    context: Context
+    spec: Spec
+    base: Spec | None
+    cutoff: Cutoff
+    workshop: Workshop
+
+    def make(self, back: Sequence[HeldBack]) -> Candidate | _Losing:
+        cutoff = without(self.cutoff, back, self.workshop.learner.facts)
+        try:
+            options = CandidateOptions(cutoff=cutoff)
+            candidate = make_candidate(self.context, self.spec, options, self.workshop, base=self.base)
+        except UnsatisfiableError as error:
+            if not error.reasons:
+                raise
+            return _Losing(list(error.reasons), error)
+        return _Losing(loss_reasons(candidate.lost), loss(candidate.lost)) if candidate.lost else candidate
 
 
 def remarks(result: Refreshed) -> Iterator[str]:

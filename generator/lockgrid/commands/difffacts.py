@@ -116,7 +116,7 @@ def _asked(
 ) -> tuple[dict[str, str], dict[str, Licence]]:
     """Names of files, and the licence of one file of each pin of which none is known, from the index."""
     spec = context.spec()
-    cutoff = new.grid.exclude_newer if new.grid else None
+    cutoff = new.grid.cutoff if new.grid else None
     assert cutoff is not None  # noqa: S101  # without a grid nothing moved
     with open_ports(context, spec, spec.environments, new.locks, cutoff) as (_, learner):
         learner.pages(_keys(hashes, spec))

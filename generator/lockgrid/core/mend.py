@@ -96,11 +96,15 @@ def merge_grids(ours: Grid, theirs: Grid, lockfiles: Sequence[tuple[str, str]]) 
     cells = {cell.sort_key: cell for cell in theirs.cells} | {cell.sort_key: cell for cell in ours.cells}
     for cell in theirs.cells:
         cells[cell.sort_key] = _worse(cells[cell.sort_key], cell)
+    packages = dict(ours.exclude_newer_package)
+    for name, moment in theirs.exclude_newer_package:
+        packages[name] = max(moment, packages.get(name, moment))
     # Not the rules of a side whose wheels were judged by others.
     rules = ours.rules if ours.rules == theirs.rules else 0
     return replace(
         ours,
         exclude_newer=max(ours.exclude_newer, theirs.exclude_newer),
+        exclude_newer_package=tuple(sorted(packages.items())),
         environments=tuple(sorted((other | mine).items())),
         lockfiles=tuple(lockfiles),
         cells=tuple(sorted(cells.values(), key=lambda cell: cell.sort_key)),

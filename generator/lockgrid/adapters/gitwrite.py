@@ -7,6 +7,7 @@ its own: a signal to lockgrid's process group never cuts it off between two file
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,7 +19,7 @@ from lockgrid.adapters.printable import printable
 from lockgrid.adapters.tools import find_tool
 from lockgrid.adapters.uvrun import end
 from lockgrid.errors import InputError, Problem, ToolError
-from lockgrid.model.proposal import Commit
+from lockgrid.model.branch import Commit
 
 _INSTALL = "install git"
 _LOCAL_SECONDS = 300.0
@@ -196,10 +197,24 @@ class Repository:
     # -- writing -----------------------------------------------------------------------------------------
 
     def lay_out(self, commit: str, desk: Desk) -> None:
-        """Put the files of a commit into ``desk.tree``, as a checkout would, and into its index."""
+        """Put the files of a commit into ``desk.tree``, as a checkout would, and into its index.
+
+        The folder is a repository too, at that commit and without a remote, so that a program in it that asks git what
+        is versioned gets the answer that it would get in a clone. It borrows the objects.
+        """
         desk.tree.mkdir(parents=True)
         self._at_desk(desk, "read-tree", commit)
         self._at_desk(desk, "checkout-index", "--all", "--force")
+        own = desk.tree / ".git"
+        self._checked(self._start(["init", "--quiet", "--template=", str(desk.tree)]), "init")
+        objects = Path(self._text("rev-parse", "--path-format=absolute", "--git-path", "objects").rstrip("\n"))
+        (own / "objects/info").mkdir(exist_ok=True)
+        (own / "objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8", errors="surrogateescape")
+        shallow = Path(self._text("rev-parse", "--path-format=absolute", "--git-path", "shallow").rstrip("\n"))
+        if shallow.is_file():
+            shutil.copyfile(shallow, own / "shallow")
+        shutil.copyfile(desk.index, own / "index")
+        (own / "HEAD").write_text(f"{commit}\n", encoding="ascii")
 
     def write_tree(self, desk: Desk, paths: Iterable[str]) -> str:
         """The tree of the commit that was laid out, with the files ``paths`` as they are in ``desk.tree`` now."""
@@ -230,9 +245,11 @@ class Repository:
         return self._start([f"--git-dir={self.git_dir}", *words], given=given, limit=limit, hooks=hooks)
 
     def _output(self, *words: str, given: bytes = b"") -> bytes:
-        ran = self._git(*words, given=given)
+        return self._checked(self._git(*words, given=given), words[0])
+
+    def _checked(self, ran: Ran, verb: str) -> bytes:
         if ran.code:
-            raise ToolError(f"git {words[0]} failed: {ran.line}", where=self.git_dir)
+            raise ToolError(f"git {verb} failed: {ran.line}", where=self.git_dir)
         return ran.out
 
     def _text(self, *words: str) -> str:
@@ -241,10 +258,7 @@ class Repository:
     def _at_desk(self, desk: Desk, *words: str, given: bytes = b"") -> bytes:
         extra = {"GIT_INDEX_FILE": str(desk.index.resolve())}
         place = [f"--git-dir={self.git_dir}", f"--work-tree={desk.tree.resolve()}"]
-        ran = self._start([*place, *words], given=given, cwd=desk.tree, extra=extra)
-        if ran.code:
-            raise ToolError(f"git {words[0]} failed: {ran.line}", where=str(desk.tree))
-        return ran.out
+        return self._checked(self._start([*place, *words], given=given, cwd=desk.tree, extra=extra), words[0])
 
     def _start(
         self,

@@ -17,9 +17,9 @@ from lockgrid.adapters.cache import cache_folder
 from lockgrid.adapters.gitwrite import Desk, RemoteState, Repository
 from lockgrid.adapters.store import Store
 from lockgrid.commands.context import Context
-from lockgrid.core.proposal import foreign_files, is_own, same_but_for_dates, sign
+from lockgrid.core.published import foreign_files, is_own, same_but_for_dates, sign
 from lockgrid.errors import InputError, Problem, ToolError
-from lockgrid.model.proposal import Commit, Outcome
+from lockgrid.model.branch import Commit, Outcome
 
 DEFAULT_BRANCH = "lockgrid/refresh"
 _THEIRS = (

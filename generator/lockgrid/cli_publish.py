@@ -30,7 +30,7 @@ def branch_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @branch_options
 @json_option
 @click.pass_context
-def propose(
+def publish(
     context: click.Context,
     commit: str | None,
     close: bool,
@@ -44,8 +44,8 @@ def propose(
     For a workflow that makes and tests the commit where nothing may be written, and pushes it from where no updated
     package ever ran. What is not wholly of refresh's own making is refused.
     """
-    from lockgrid.commands.propose import Place, publish_commit
-    from lockgrid.core.proposal import outcome_as_json, outcome_line
+    from lockgrid.commands.publish import Place, publish_commit
+    from lockgrid.core.published import outcome_as_json, outcome_line
 
     if bool(commit) == close:
         raise InputError([Problem(file="command line", key="--from", what="name a commit, or pass --close")])
@@ -58,4 +58,4 @@ def propose(
         click.echo(outcome_line(outcome))
 
 
-COMMANDS = [propose]
+COMMANDS = [publish]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from lockgrid.core.gridfile import PATH as GRID
-from lockgrid.model.proposal import Commit, Outcome
+from lockgrid.model.branch import Commit, Outcome
 
 TRAILER = "Lockgrid-Refresh"
 _SIGNED = re.compile(rf"(?s)(.*)\n\n{TRAILER}: (sha256:[0-9a-f]{{64}})\n*")

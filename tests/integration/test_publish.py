@@ -11,11 +11,11 @@ import pytest
 
 from lockgrid.adapters.store import Store
 from lockgrid.commands.context import Context
-from lockgrid.commands.propose import Place, open_draft, publish_commit
+from lockgrid.commands.publish import Place, open_draft, publish_commit
 from lockgrid.errors import InputError, LockgridError, ToolError
-from lockgrid.model.proposal import Outcome
+from lockgrid.model.branch import Outcome
 from lockgrid.terminal import open_progress
-from support.clones import GIT_ENVIRONMENT, Forge
+from support.clones import GIT_ENVIRONMENT, Clone, Forge
 
 GRID = "locks/grid.toml"
 LOCK = "locks/tosa/linux-x86_64.txt"
@@ -307,6 +307,16 @@ def test_a_lock_of_somebody_elses_git_is_no_hindrance(bot: Bot, forge: Forge) ->
         (draft.project / LOCK).write_text("a==2\n", encoding="utf-8")
         assert draft.propose([LOCK], "Refresh").state == "opened"
     assert lock.exists()
+
+
+def test_the_draft_is_a_repository_at_the_base(bot: Bot, forge: Forge) -> None:
+    """As a clone would be: with the files of other folders, a history, and nothing that could be pushed to."""
+    base = forge.push("More", {".hidden/file": "x\n"})
+    with open_draft(bot.context(), Place(remote="origin")) as draft:
+        there = Clone(draft.project)
+        assert there.git("ls-files").split() == [".hidden/file", *sorted(FIRST, key=str)]
+        assert there.git("status", "--porcelain") == there.git("remote") == ""
+        assert there.git("log", "--format=%H").split() == [base, forge.remote.git("rev-parse", "main^")]
 
 
 def test_what_a_killed_run_left_in_the_cache_is_cleared_away(bot: Bot) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OUT_OF_DATE = 1
 FINDINGS = 1
+#: The vulnerability services that pip-audit can ask.
+SERVICES = ("pypi", "osv")
 
 
 @contextmanager

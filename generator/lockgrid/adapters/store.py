@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -54,6 +54,21 @@ class Store:
         """The paths below ``locks/`` of every ``.txt`` file, sorted (``tosa/linux-x86_64.txt``)."""
         folder = self.root / "locks"
         return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.txt"))
+
+    def tree(self, under: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of every file below the folders ``under`` (or of these files), as git would hold them.
+
+        Links, caches of Python and what cannot be read are left out.
+        """
+        found = {}
+        for top in under:
+            start = self.root / top
+            for path in sorted([start, *start.rglob("*")]):
+                relative = path.relative_to(self.root)
+                if path.is_file() and not path.is_symlink() and "__pycache__" not in relative.parts:
+                    with suppress(OSError):
+                        found[relative.as_posix()] = path.read_bytes()
+        return found
 
     @contextmanager
     def exclusive(self, cache: Path, say: Callable[[str], None]) -> Iterator[None]:

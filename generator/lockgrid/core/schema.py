@@ -15,6 +15,7 @@ class PlatformEntry:
 
     glibc: str | None = None
     macos: str | None = None
+    runner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,19 @@ def _targets(table: Table) -> TargetsFile:
 
 
 def _platform(table: Table) -> PlatformEntry:
-    return PlatformEntry(glibc=table.optional("glibc", string), macos=table.optional("macos", string))
+    return PlatformEntry(
+        glibc=table.optional("glibc", string),
+        macos=table.optional("macos", string),
+        runner=table.optional("runner", _labels) or (),
+    )
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    """One label or a list of them, none empty."""
+    labels = [value] if isinstance(value, str) else value
+    if not isinstance(labels, list) or not labels or not all(isinstance(one, str) and one.strip() for one in labels):
+        raise Wrong("must be a label or a list of labels", 'write "ubuntu-24.04", or ["self-hosted", "linux"]')
+    return tuple(labels)
 
 
 def _environment(table: Table) -> EnvironmentFile:

@@ -60,6 +60,7 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
     pythons = tuple(sorted(targets_file.pythons, key=_python_sort)) if targets_file else ()
     judged = targets_file is not None and not any(p.file == TARGETS for p in shapeless)
     indexes = targets_file.indexes if targets_file else {}
+    entries = targets_file.platforms if targets_file else {}
     dateless = frozenset(name for name, entry in indexes.items() if entry.dateless)
     merger = Merger(parsed, broken, platforms if judged else None, pythons, dateless)
     environments = merger.environments()
@@ -74,6 +75,7 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         pythons=pythons,
         environments=environments,
         cooldown=targets_file.cooldown if targets_file else None,
+        runners=tuple((name, entry.runner) for name, entry in sorted(entries.items()) if entry.runner),
         indexes=tuple((name, entry.url.rstrip("/")) for name, entry in sorted(indexes.items()) if entry.url),
     )
 

@@ -127,7 +127,8 @@ Domain = Sequence[tuple[Environment, tuple[Target, ...]]]
 class Spec:
     """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name.
 
-    ``indexes`` gives indexes by name, each with its URL, which holds no credentials.
+    ``indexes`` gives indexes by name, each with its URL, which holds no credentials. ``runners`` are the labels of the
+    runners that platforms name, which decide nothing in a lock.
     """
 
     platforms: tuple[Platform, ...]
@@ -135,6 +136,7 @@ class Spec:
     environments: tuple[Environment, ...]
     cooldown: str | None = None
     indexes: tuple[tuple[str, str], ...] = ()
+    runners: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def environment(self, name: str) -> Environment | None:
         """The environment of that name, None where there is none."""

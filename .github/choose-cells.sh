@@ -1,25 +1,19 @@
 #!/usr/bin/env bash
-# Print cells=JSON and count=N for $GITHUB_OUTPUT: the proven cells as a matrix, each with the runner of its platform.
-# ONLY_CHANGED=true: those whose pins the newest commit changes, unless it changes what runs them.
+# Print cells=JSON and count=N for $GITHUB_OUTPUT: the proven cells as a matrix.
+# ONLY_CHANGED=true: those that the newest commit changes. What runs them touches all; what dev tests, those of dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A platform of envs/targets.toml that has none here is an error, and not left out.
-runners='{
-  "linux-x86_64": "ubuntu-24.04",
-  "linux-aarch64": "ubuntu-24.04-arm",
-  "macos-arm64": "macos-15",
-  "windows-x86_64": "windows-2025"
-}'
-options=()
-if [ "${ONLY_CHANGED:-}" = true ] && git diff --quiet HEAD^1 HEAD -- tests/flows sessions noxfile.py .github; then
-  options=(--changed-since HEAD^1)
+all=() dev=(dev)
+if [ "${ONLY_CHANGED:-}" = true ]; then
+  all=(--changed-since "HEAD^1" --all-if noxfile.py --all-if sessions --all-if .github)
+  dev+=(--changed-since "HEAD^1" --all-if generator --all-if tests)
 fi
-cells=$(python -m lockgrid matrix --json "${options[@]}" | jq --compact-output --argjson runners "$runners" '
-  .include |= map(.runner = ($runners[.platform] // error("no runner is known for \(.platform)")))')
+cells=$({ python -m lockgrid matrix --json "${all[@]}" && python -m lockgrid matrix --json "${dev[@]}"; } |
+  jq --slurp --compact-output '{include: (map(.include) | add | unique)}')
 count=$(jq '.include | length' <<<"$cells")
 if [ "$count" -gt 256 ]; then
-  echo "error: $count cells, and GitHub takes 256 jobs of a matrix: leave some to a schedule of their own" >&2
+  echo "error: $count cells, and GitHub takes 256 jobs of a matrix: name environments in .github/choose-cells.sh" >&2
   exit 1
 fi
 echo "$count cells" >&2

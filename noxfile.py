@@ -28,6 +28,7 @@ from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_c
 from sessions.uvsettings import uv_env
 
 LOCKS = ROOT / "locks"
+SCHEMAS = ("vendor.github-workflows", "custom.github-workflows-require-timeout")
 # Pedantic: also an action or a permission without a word on it. Offline: what it would ask the forge, it leaves.
 ZIZMOR = ("--offline", "--persona=pedantic", "--strict-collection", "--no-progress", "--quiet")
 T = TypeVar("T")
@@ -114,7 +115,7 @@ def lint(session: nox.Session) -> None:
     run(session, "ruff", "check", ".")
     run(session, "lint-imports")
     workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
-    for schema in ("vendor.github-workflows", "custom.github-workflows-require-timeout"):
+    for schema in SCHEMAS:
         run(session, "check-jsonschema", "--builtin-schema", schema, *workflows)
     run(session, "zizmor", *ZIZMOR, ".github")
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from lockgrid.adapters.git import Ran, git_environ
 from lockgrid.adapters.printable import printable
 from lockgrid.adapters.tools import find_tool
-from lockgrid.adapters.uvrun import end
 from lockgrid.errors import InputError, Problem, ToolError
 from lockgrid.model.branch import Commit
 
@@ -289,13 +288,18 @@ class Repository:
         except subprocess.TimeoutExpired as error:
             raise ToolError(f"git took more than {limit:.0f} s and was ended: {words[-1]}") from error
         finally:
-            # Also on Ctrl-C: asked to end, git first removes what it holds locked.
-            with suppress(ProcessLookupError):
-                process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=5)
-            end(process)
+            _end(process)
         return Ran(process.returncode, out, said.decode("utf-8", "replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a git that still runs, as on Ctrl-C. Asked to end, it first removes what it holds locked."""
+    if process.poll() is None:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)
+    if process.poll() is None:
+        process.kill()
 
 
 def _without_login(remote: str) -> str:

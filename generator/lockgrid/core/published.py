@@ -28,7 +28,7 @@ def is_own(commit: Commit) -> bool:
     The parent of such a commit was the base at that time, so a branch that ends in one holds nothing of anybody else.
     """
     match = _SIGNED.fullmatch(commit.message)
-    return bool(match) and match[2] == _digest(match[1].strip(), commit.tree, commit.parents)
+    return match is not None and match[2] == _digest(match[1].strip(), commit.tree, commit.parents)
 
 
 def _digest(message: str, tree: str, parents: Sequence[str]) -> str:

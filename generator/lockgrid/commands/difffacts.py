@@ -22,7 +22,7 @@ from lockgrid.model.grid import Pin
 from lockgrid.model.index import IndexFile, Licence, Page, page_key, split_key
 from lockgrid.model.spec import Spec
 
-_ASK = "`--licences` asks the index"
+_ASK = "lockgrid diff --licences asks the index"
 _GONE = "the index has none of their files any more"
 
 _Hashes = Mapping[PinName, set[str]]

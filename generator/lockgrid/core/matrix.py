@@ -86,7 +86,7 @@ def changed_cells(
 
 
 def _meaning(spec: Spec, name: str) -> tuple[str, Smoke] | None:
-    """What an environment and its bases ask for and smoke, its targets apart; None where there is no such environment."""
+    """What an environment asks for and smokes, its targets apart; None where there is no such environment."""
     found = spec.environment(name)
     return (digest_environment(replace(found, targets=(), accepts=())), found.smoke) if found else None
 

@@ -230,6 +230,6 @@ class GridDiff:
         return not (changed or self.files or self.findings or self.notes)
 
     @property
-    def universe(self) -> frozenset[CellName]:
-        """Every cell that is proven before or after."""
-        return frozenset(c for e in self.environments for c in (*e.cells_before, *e.cells_after))
+    def universe(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """The targets (platform, Python) that are proven before or after, by environment."""
+        return {e.name: frozenset((c[1], c[2]) for c in (*e.cells_before, *e.cells_after)) for e in self.environments}

@@ -32,8 +32,11 @@ _BOUNDS = ((10_000, 2_000), (400, 600), (150, 400), (60, 300), (25, 200), (10, 1
 _ARROW = "→"
 # A mention, a reference and a link begin with these; a character of no width after them makes them plain text.
 _LIVE = re.compile(r"@|#|://|\bGH-|\bwww\.", re.IGNORECASE)
-_MARKS = re.compile(r"[\\`*_\[\]|~]|^[-+]|^[0-9]+(?=[.)])")
+_MARKS = re.compile(r"[\\`*_\[\]|~]|^[-+]|^[0-9]+(?=[.)](?: |$))")
 _NO_WIDTH = "\u200b"
+# What would end a cell of a table, be it in a code span.
+_PIPE = re.compile(r"(?<!\\)\|")
+_ESCAPED_PIPE = r"\\|"
 
 
 def render(diff: GridDiff, limit: int = LIMIT) -> str:
@@ -58,8 +61,16 @@ def _escaped(mark: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text of strangers as code in a line or in a table, where nothing in it means anything."""
-    return f"<code>{html.escape(printable(text), quote=False).replace('|', '&#124;')}</code>" if text else ""
+    """Text of strangers as a code span, where nothing in it means anything."""
+    plain = printable(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
+    space = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{space}{plain}{space}{fence}" if plain else ""
+
+
+def raw_code(text: str) -> str:
+    """The same in HTML."""
+    return f"<code>{html.escape(printable(text), quote=False)}</code>"
 
 
 class _Body:
@@ -150,7 +161,7 @@ class _Body:
 
     def _table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: int = 0) -> Iterator[str]:
         """A table whose last ``right`` columns are numbers."""
-        lines = [f"| {' | '.join(row)} |" for row in rows]
+        lines = [f"| {' | '.join(_PIPE.sub(_ESCAPED_PIPE, value) for value in row)} |" for row in rows]
         yield f"| {' | '.join(head)} |"
         yield f"|{' --- |' * (len(head) - right)}{' ---: |' * right}"
         for line in self._some(lines, "| "):
@@ -164,7 +175,7 @@ class _Body:
                 self._code(environment_name(environment.name)),
                 cell_counts(environment, _ARROW),
                 *(str(number) if number else "" for number in counts(environment).values()),
-                prose(download(environment.sizes, _ARROW)),
+                download(environment.sizes, _ARROW),
             ]
             for environment in changed
         ]
@@ -221,8 +232,9 @@ class _Body:
         moves = []
         for move in group.moves[: self._rows]:
             kind = f" <i>({how(move)})</i>" if how(move) else ""
+            changed = f" {_ARROW} ".join(raw_code(version) for version in (move.old, move.new) if version)
             place = html.escape(self._short(where(move.cells, self._universe)))
-            moves.append(f"<b>{code(move.name)}</b> {_versions(move)}{kind}, {place}")
+            moves.append(f"<b>{raw_code(move.name)}</b> {changed}{kind}, {place}")
         names = len({move.name for move in group.along})
         return f"{'; '.join(moves)} — with it {plural(names, 'package')}"
 
@@ -283,11 +295,8 @@ class _Body:
         for change in self._diff.files:
             for word, hashes in (("added to", change.added), ("gone from", change.removed)):
                 if hashes:
-                    names = ", ".join(self._some([code(n) for n in file_names(hashes, self._diff.filenames)], ""))
+                    known, rest = file_names(hashes, self._diff.filenames)
+                    names = ", ".join([*self._some([code(name) for name in known], ""), *rest])
                     head = f"{plural(len(hashes), 'file')} {word} {code(change.name)} {code(change.version)}"
                     lines.append(f"- {head}, {self._where(change.cells)}: {names}")
         yield from self._some(lines, "- ")
-
-
-def _versions(move: Move) -> str:
-    return f" {_ARROW} ".join(code(version) for version in (move.old, move.new) if version)

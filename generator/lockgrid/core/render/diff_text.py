@@ -119,10 +119,13 @@ class _Text:
         for group in self._diff.groups:
             for move in group.moves:
                 yield from self._wrapped(self._move(move))
-            if group.along:
-                said = [f"{move.name} {versions(move)}{self._other(move, group.moves)}" for move in group.along]
-                names = len({move.name for move in group.along})
-                yield from self._wrapped(f"with it {plural(names, 'package')}: {', '.join(said)}", "    ")
+            alike: dict[str, list[Move]] = {}
+            for move in group.along:
+                alike.setdefault(self._other(move, group.moves), []).append(move)
+            for words, some in alike.items():
+                names = plural(len({move.name for move in some}), "package")
+                said = ", ".join(f"{move.name} {versions(move)}" for move in some)
+                yield from self._wrapped(f"with it {names}{words}: {said}", "    ")
 
     def _move(self, move: Move) -> str:
         kind = how(move)
@@ -135,15 +138,15 @@ class _Text:
         cells = {cell for root in roots for cell in root.cells}
         kind = "" if move.kind in ("upgraded", *(root.kind for root in roots)) else how(move)
         said = [kind, "" if set(move.cells) == cells else where(move.cells, self._universe)]
-        words = "; ".join(word for word in said if word)
-        return f" ({words})" if words else ""
+        return "".join(f", {word}" for word in said if word)
 
     def _files(self) -> Iterator[str]:
         for change in self._diff.files:
             for word, hashes in (("added to", change.added), ("gone from", change.removed)):
                 if hashes:
                     head = f"{plural(len(hashes), 'file')} {word} {change.name} {change.version}"
-                    names = ", ".join(map(printable, file_names(hashes, self._diff.filenames)))
+                    known, rest = file_names(hashes, self._diff.filenames)
+                    names = ", ".join([*map(printable, known), *rest])
                     yield from self._wrapped(f"{head}, {where(change.cells, self._universe)}: {names}")
 
     def _findings(self) -> Iterator[str]:

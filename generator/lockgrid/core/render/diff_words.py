@@ -12,6 +12,9 @@ from lockgrid.model.diff import CellChange, EnvironmentDiff, FindingChange, Grid
 from lockgrid.model.grid import CellRecord
 from lockgrid.model.target import PLATFORM_KINDS, python_key
 
+#: The targets (platform, Python) that there are, by environment.
+Universe = Mapping[str, Collection[tuple[str, str]]]
+
 BUILD_NAME = "locks/build.txt"
 EVERYWHERE = "all environments"
 # How many of a thing a line names.
@@ -29,16 +32,15 @@ def environment_name(name: str) -> str:
     return BUILD_NAME if name == BUILD else name
 
 
-def where(cells: Iterable[CellName], universe: Collection[CellName]) -> str:
+def where(cells: Iterable[CellName], universe: Universe) -> str:
     """The shortest words for cells among all there are: ``tosa, vgf (linux, Python 3.10)``."""
     environments: dict[str, list[tuple[str, str]]] = {}
     for environment, *target in cells:
         environments.setdefault(environment, []).append((target[0], target[1]))
     folded: dict[str, list[str]] = {}
     for name, targets in environments.items():
-        mine = [(cell[1], cell[2]) for cell in universe if cell[0] == name]
-        folded.setdefault("" if name == BUILD else fold(targets, mine), []).append(name)
-    all_names = {cell[0] for cell in universe} - {BUILD}
+        folded.setdefault("" if name == BUILD else fold(targets, universe.get(name, ())), []).append(name)
+    all_names = {name for name, targets in universe.items() if targets} - {BUILD}
     parts = []
     for words, names in folded.items():
         said = ", ".join(map(environment_name, names))
@@ -142,11 +144,11 @@ def cell_counts(environment: EnvironmentDiff, arrow: str = "->") -> str:
     )
 
 
-def file_names(hashes: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """The names of files that are known, sorted, and how many are not."""
+def file_names(hashes: Sequence[str], known: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The names of files that are known, sorted, and in words how many are not."""
     named = sorted(known[sha] for sha in hashes if sha in known)
     rest = len(hashes) - len(named)
-    return [*named, *([f"{rest} of unknown name"] if rest else [])]
+    return named, [f"{rest} of unknown name"] if rest else []
 
 
 def cells_by_reason(environment: EnvironmentDiff, changes: Iterable[CellChange]) -> list[tuple[str, list[CellName]]]:

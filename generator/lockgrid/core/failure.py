@@ -64,6 +64,7 @@ def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Bloc
     return UnsatisfiableError(
         f"{environment.file}: no cell of {environment.name} can be installed:\n{indent(chr(10).join(lines))}",
         next_step=next_step,
+        reasons=tuple(where),
     )
 
 

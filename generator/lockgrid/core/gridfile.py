@@ -42,6 +42,8 @@ def render_grid(grid: Grid) -> str:
         document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
     if grid.sources:
         document.add("sources", _sources(grid))
+    if grid.exclude_newer_package:
+        document.add("exclude-newer-package", tomlkit.item(dict(grid.exclude_newer_package)))
     document.add("environments", tomlkit.item(dict(grid.environments)))
     document.add("lockfiles", tomlkit.item(dict(grid.lockfiles)))
     cells = tomlkit.aot()
@@ -206,6 +208,9 @@ def parse_grid(text: str) -> Grid:
             rules=data.get("rules", 0),
             findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
             sources=tuple(_source(entry) for entry in data.get("sources", ())),
+            exclude_newer_package=tuple(
+                (name, _utc(moment)) for name, moment in sorted(data.get("exclude-newer-package", {}).items())
+            ),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error

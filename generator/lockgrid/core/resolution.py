@@ -52,6 +52,7 @@ class Request:
     though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
     ``spared`` the targets on which nothing asks for an overridden package. ``absent`` are the targets for which
     the index that ``[sources]`` names for a package has no file of it. The environments agree on their sources.
+    ``cutoffs`` are of packages that have another than ``cutoff``; None: uv is not to look at their upload times.
     """
 
     environments: tuple[Environment, ...]
@@ -63,6 +64,7 @@ class Request:
     override_extras: tuple[tuple[str, tuple[str, ...]], ...] = ()
     spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
     absent: tuple[tuple[str, tuple[Target, ...]], ...] = ()
+    cutoffs: tuple[tuple[str, datetime | None], ...] = ()
 
     @property
     def all_domain(self) -> Domain:
@@ -196,14 +198,20 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
-    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
+    packages = _exclude_newer_package(request)
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
-        **({"exclude-newer-package": undated} if undated else {}),
+        **({"exclude-newer-package": packages} if packages else {}),
     }
+
+
+def _exclude_newer_package(request: Request) -> dict[str, str | bool]:
+    """The cut-offs of single packages as uv takes them; False for none at all."""
+    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
+    return {name: timestamp(moment) if moment else False for name, moment in request.cutoffs} | undated
 
 
 def timestamp(moment: datetime) -> str:
@@ -238,7 +246,11 @@ def preferences_lock(request: Request, urls: Mapping[str, str]) -> str:
             "version": 1,
             "revision": 3,
             "requires-python": f">={lower[0]}.{lower[1]}",
-            "options": {"prerelease-mode": "explicit", "exclude-newer": timestamp(request.cutoff)},
+            "options": {
+                "prerelease-mode": "explicit",
+                "exclude-newer": timestamp(request.cutoff),
+                **({"exclude-newer-package": own} if (own := _exclude_newer_package(request)) else {}),
+            },
             "package": packages,
         }
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockgrid.core.table import Table, Wrong, anything, boolean, date, each, list_of, parse, string, strings
+from lockgrid.core.table import Table, Wrong, anything, boolean, date, day, each, list_of, parse, string, strings
 from lockgrid.errors import Problem
 
 
@@ -26,6 +27,15 @@ class IndexEntry:
     dateless: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CooldownEntry:
+    """An entry of ``[cooldown-exceptions]``. ``until`` is None where it is missing, which is a fault."""
+
+    cooldown: str
+    why: str
+    until: datetime.date | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsFile:
     """``envs/targets.toml``."""
@@ -34,6 +44,7 @@ class TargetsFile:
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
     indexes: dict[str, IndexEntry]
+    exceptions: dict[str, CooldownEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,15 @@ def _targets(table: Table) -> TargetsFile:
         pythons=table.required("pythons", strings, []),
         platforms=table.tables("platforms", _platform, required=True),
         indexes=table.optional("indexes", _indexes) or {},
+        exceptions=table.tables("cooldown-exceptions", _cooldown),
+    )
+
+
+def _cooldown(table: Table) -> CooldownEntry:
+    return CooldownEntry(
+        cooldown=table.required("cooldown", string, ""),
+        why=table.required("why", string, ""),
+        until=table.required("until", day, None),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from lockgrid.errors import Problem
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -78,7 +79,7 @@ class Table:
                 self._say(f"{key}{below}", what, hint)
             return None
 
-    def required(self, key: str, read: Callable[[Any], T], otherwise: T) -> T:
+    def required(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
         """The value of a key that must be there; ``otherwise`` when it is not."""
         if key not in self._data:
             self._known.append(key)
@@ -145,6 +146,13 @@ def date(value: Any) -> datetime.date:
     if isinstance(value, datetime.date):
         return value
     raise Wrong("must be a date", "write 2026-11-30, without quotes")
+
+
+def day(value: Any) -> datetime.date:
+    """A date without a time."""
+    if isinstance(value, datetime.datetime):
+        raise Wrong("must be a date without a time", "write 2026-11-30, without quotes")
+    return date(value)
 
 
 def strings(value: Any) -> list[str]:

@@ -14,11 +14,11 @@ DEFAULT_BRANCH = "lockgrid/refresh"
 
 
 def branch_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options ``--branch``, ``--push`` and ``--base``."""
+    """The options ``--branch`` (None where it is not given), ``--push`` as ``remote``, and ``--base``."""
     for option in (
         click.option("--base", metavar="BRANCH", help="Start from it. [default: the remote's default branch, or HEAD]"),
         click.option("--push", "remote", metavar="REMOTE", help="Push the branch there, never over work of others."),
-        click.option("--branch", default=DEFAULT_BRANCH, show_default=True, metavar="NAME", help="The one branch."),
+        click.option("--branch", metavar="NAME", help=f"The one branch. [default: {DEFAULT_BRANCH}]"),
     ):
         function = option(function)
     return function
@@ -34,7 +34,7 @@ def publish(
     context: click.Context,
     commit: str | None,
     close: bool,
-    branch: str,
+    branch: str | None,
     remote: str | None,
     base: str | None,
     as_json: bool,
@@ -49,7 +49,7 @@ def publish(
 
     if bool(commit) == close:
         raise InputError([Problem(file="command line", key="--from", what="name a commit, or pass --close")])
-    place = Place(branch=branch, remote=remote or "", base=base or "")
+    place = Place(branch=branch or DEFAULT_BRANCH, remote=remote or "", base=base or "")
     with open_context(context) as ports:
         outcome = publish_commit(ports, place, commit)
     if as_json:

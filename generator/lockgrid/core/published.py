@@ -12,7 +12,7 @@ from lockgrid.model.branch import Commit, Outcome
 TRAILER = "Lockgrid-Refresh"
 _SIGNED = re.compile(rf"(?s)(.*)\n\n{TRAILER}: (sha256:[0-9a-f]{{64}})\n*")
 # What a later run with the same outcome writes anew: the cut-off, the day of a hold, digests of files with these in.
-_DATED = re.compile(r"(?m)^exclude-newer = .*$|\bsince = [0-9-]+|\bsha256:[0-9a-f]{64}")
+_DATED = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+Z)?\b|\bsha256:[0-9a-f]{64}")
 _FILES = re.compile(r"(?:envs|locks)/.+|pyproject\.toml|README\.md")
 
 

@@ -34,6 +34,7 @@ _BODY = "Write what changed and why, for the body of a pull request: Markdown, t
 @click.pass_context
 def refresh(
     context: click.Context,
+    /,
     environments: tuple[str, ...],
     as_of: datetime | None,
     dry_run: bool,

@@ -157,11 +157,12 @@ def test_without_a_branch_there_is_a_body_too(bot: Bot) -> None:
         (["--branch", "x"], "go with --commit"),
         (["--commit", "--dry-run"], "contradict"),
         (["--advisories"], "goes with --body"),
-        (["--commit", "--body", "/nowhere/at/all/body.md"], "cannot write"),
+        (["--commit", "--body", "nowhere/at/all/body.md"], "--body: there is no folder nowhere/at/all"),
+        (["--commit", "--body", "envs"], "is a directory"),
     ],
 )
 def test_options_that_go_not_together(bot: Bot, words: list[str], said: str) -> None:
-    result = bot.project.run("refresh", *words, env=dict(GIT_ENVIRONMENT)).expect(4 if "/nowhere" in words[-1] else 2)
+    result = bot.project.run("refresh", *words, env=dict(GIT_ENVIRONMENT)).expect(2)
     assert said in result.err
     assert "Traceback" not in result.err
 
@@ -254,7 +255,8 @@ def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer
         before = first if moment % 2 else ""
         for clone in (bot.forge.remote, bot.forge.clone):
             clone.git("update-ref", *([f"refs/heads/{BRANCH}", first] if before else ["-d", f"refs/heads/{BRANCH}"]))
-        killer.end((moment + chance.random()) / MOMENTS * seconds, signal.SIGKILL)
+        # A third more than it took: the last ones are past the end, also where the machine is busier now.
+        killer.end((moment + chance.random()) / MOMENTS * seconds * 1.33, signal.SIGKILL)
         came_through += killer.check(before) != before
         assert bot.forge.clone.state() == before_files
     assert 0 < came_through < MOMENTS, "all moments were on one side of the push"

@@ -19,6 +19,7 @@ from lockgrid.core.render.request import Request, render_message, render_request
 from lockgrid.core.render.summary import cells_text
 from lockgrid.core.resolution import timestamp
 from lockgrid.core.snapshot import read_snapshot
+from lockgrid.errors import InputError, Problem
 from lockgrid.model.branch import Outcome
 from lockgrid.model.diff import Side
 
@@ -40,6 +41,7 @@ def refresh_request(
     With a place no file of the work tree is read or written. Raises what ``refresh`` and ``open_draft`` raise; the body
     is written last, so that whoever finds it finds what it speaks of.
     """
+    _check_body(wanted.body)
     if wanted.place is None:
         before = read_files(context.store)
         result = refresh(context, options)
@@ -78,6 +80,13 @@ def _request(
         tested=result.tested,
         remarks=tuple(remarks(result)),
     )
+
+
+def _check_body(path: Path | None) -> None:
+    """Raise ``InputError`` where a body could not be written at the end of a run that may take hours."""
+    if path is not None and not path.absolute().parent.is_dir():
+        what = f"there is no folder {path.parent}"
+        raise InputError([Problem(file="command line", key="--body", what=what, hint="make it first")])
 
 
 def _write_body(wanted: RequestOptions, context: Context, request: Request | None) -> None:

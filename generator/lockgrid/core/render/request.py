@@ -46,8 +46,9 @@ class Request:
 
 def render_title(request: Request) -> str:
     """``Refresh locks: torch 2.13.0 to 2.14.0, and 12 more``, in at most 72 characters; what moves most along first."""
-    groups = sorted(request.diff.groups, key=lambda group: -len(group.along))
-    named = [_move_text(group.moves[0]) for group in groups if group.moves]
+    groups = [group for group in request.diff.groups if group.moves]
+    groups.sort(key=lambda group: (not group.moves[0].step, -len(group.along)))
+    named = [_move_text(group.moves[0]) for group in groups]
     for count in range(len(named), 0, -1):
         left = request.moves - count
         title = _START + ", ".join(named[:count]) + (f", and {left} more" if left > 0 else "")

@@ -14,7 +14,7 @@ import pytest
 from lockgrid.core.digest import digest_environment, digest_inputs
 from lockgrid.core.gridfile import PATH, parse_grid, render_grid
 from lockgrid.core.spec import parse_spec
-from unit.adapters.test_git import git
+from support.repository import commit_all, git
 from unit.snapshots import LINUX, Cells, cells, snapshot
 from unit.test_cli import Run, process_settings
 
@@ -59,9 +59,7 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     write(folder, OLD)
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "old")
+    commit_all(folder)
     git(folder, "tag", "v1")
     write(folder, NEW)
     return folder
@@ -93,7 +91,7 @@ def test_against_head_a_tag_and_a_folder(go: Go, project: Path) -> None:
 
 
 def test_between_revisions(go: Go, project: Path) -> None:
-    git(project, "commit", "-aqm", "new")
+    commit_all(project)
     assert "x 1 -> 2" in go("diff", "v1..HEAD").out
     assert "x 2 -> 1 major downgrade" in go("diff", "HEAD..v1").out
     assert "x 1 -> 2" in go("diff", "v1..").out
@@ -133,7 +131,7 @@ def test_wrong_words_are_wrong_input(words: list[str], said: str, go: Go) -> Non
 
 def test_where_nothing_was_locked_everything_is_new(go: Go, project: Path) -> None:
     shutil.rmtree(project / "locks")
-    git(project, "commit", "-aqm", "unlocked")
+    commit_all(project)
     write(project, NEW)
     done = go("diff")
     assert "nothing was locked before" in done.out
@@ -152,7 +150,7 @@ def test_locks_that_cannot_be_read_are_named(go: Go, project: Path) -> None:
     path.write_text(f"<<<<<<< ours\n{good}")
     done = go("diff")
     assert (done.code, f"locks/tosa/{LINUX}.txt: line 1" in done.err) == (2, True)
-    git(project, "commit", "-aqm", "torn")
+    commit_all(project)
     path.write_text(good)
     done = go("diff")
     assert (done.code, f"HEAD:locks/tosa/{LINUX}.txt: line 1" in done.err) == (2, True)
@@ -238,7 +236,7 @@ def test_before_the_first_commit_of_a_branch_everything_is_new(go: Go) -> None:
 
 def test_a_revision_that_cannot_be_compared_is_everything(go: Go, project: Path) -> None:
     (project / "envs/tosa.toml").write_text("nonsense = 1\n")
-    git(project, "commit", "-aqm", "broken")
+    commit_all(project)
     (project / "envs/tosa.toml").write_text(INPUT["envs/tosa.toml"])
     done = go("matrix", "--json", "--changed-since", "HEAD")
     assert len(included(done)) == 8
@@ -273,8 +271,7 @@ def test_too_many_jobs_are_noted(go: Go, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_project_below_the_top_of_the_repository(go: Go, project: Path) -> None:
     inner = project / "inner"
     write(inner, OLD)
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "inner")
+    commit_all(project)
     write(inner, NEW)
     assert "x 1 -> 2" in go("--project", "inner", "diff").out
     done = go("--project", "inner", "matrix", "--json", "--changed-since", "HEAD")

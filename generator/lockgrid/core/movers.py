@@ -91,13 +91,19 @@ def groups(found: Iterable[Move]) -> tuple[Group, ...]:
     """The moves, those together of which one is asked for through the other alone.
 
     A package belongs to the highest moved one through which every way to it goes, from whatever did not move or from a
-    file of ``envs/``: in the words of graphs, to the outermost that dominates it.
+    file of ``envs/``: in the words of graphs, to the outermost that dominates it. What asks for a package must have
+    moved wherever the package did, or the package moved by itself.
     """
     by_name: dict[str, list[Move]] = {}
     for move in found:
         by_name.setdefault(move.name, []).append(move)
-    asked = {name: {a for move in some for a in move.asked_by if a != name} for name, some in by_name.items()}
-    root = _roots({name: by if by and by <= by_name.keys() else set() for name, by in asked.items()})
+    where = {name: {cell for move in some for cell in move.cells} for name, some in by_name.items()}
+    asked: dict[str, set[str]] = {}
+    for name, some in by_name.items():
+        by = {asker for move in some for asker in move.asked_by if asker != name}
+        bound = all(where.get(a, set()) >= set(m.cells) for m in some for a in m.asked_by if a != name)
+        asked[name] = by if bound and by <= by_name.keys() else set()
+    root = _roots(asked)
     along: dict[str, list[Move]] = {}
     for name, some in by_name.items():
         if root[name] != name:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,16 +10,10 @@ import pytest
 
 from lockgrid.adapters.git import Git, git_environ
 from lockgrid.errors import InputError, ToolError
+from support.repository import commit_all, git
 
 Commit = Callable[[Mapping[str, str | bytes]], str]
 posix = pytest.mark.skipif(os.name == "nt", reason="a script stands in for git")
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main"]
-    environ = {**git_environ(os.environ), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(["git", *who, *words], cwd=folder, env=environ, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -33,9 +26,7 @@ def commit(tmp_path: Path) -> Commit:
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "--allow-empty", "-m", "x")
-        return git(tmp_path, "rev-parse", "HEAD")
+        return commit_all(tmp_path)
 
     return make
 

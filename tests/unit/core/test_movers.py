@@ -111,6 +111,14 @@ def test_what_is_removed_goes_with_what_asked_for_it() -> None:
     assert names(groups(found(old, new, t=TOP, n="t"))) == {"t": ["n"]}
 
 
+def test_what_asks_must_have_moved_wherever_the_package_did() -> None:
+    old = cells("a", {"t": "1", "n": "1"})
+    new = cells("a", {"t": "1", "n": "2"}, pythons="3.11") | cells("a", {"t": "2", "n": "3"}, pythons="3.12")
+    assert names(groups(found(old, new, t=TOP, n="t"))) == {"n": [], "t": []}
+    new |= cells("a", {"t": "2", "n": "2"}, pythons="3.11")
+    assert names(groups(found(old, new, t=TOP, n="t"))) == {"t": ["n", "n"]}
+
+
 NAMES = st.sampled_from("abcdef")
 
 

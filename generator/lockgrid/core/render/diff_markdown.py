@@ -10,13 +10,13 @@ from lockgrid.core.advisories import printable
 from lockgrid.core.render.diff_words import (
     cell_counts,
     cells_by_reason,
+    compared,
     counts,
     download,
     environment_name,
     file_names,
     finding_word,
     how,
-    not_compared,
     plural,
     same_findings,
     size_lines,
@@ -100,7 +100,7 @@ class _Body:
             yield ""
         if not diff.empty:
             yield from self._sections()
-        for line in not_compared(diff):
+        for line in compared(diff):
             yield f"<sub>{self._prose(line)}</sub>"
             yield ""
         if self._cut:

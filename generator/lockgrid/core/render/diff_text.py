@@ -9,13 +9,13 @@ from lockgrid.core.advisories import printable
 from lockgrid.core.render.diff_words import (
     cell_counts,
     cells_by_reason,
+    compared,
     counts,
     download,
     environment_name,
     file_names,
     finding_word,
     how,
-    not_compared,
     plural,
     same_findings,
     size_lines,
@@ -188,7 +188,7 @@ class _Text:
 
     def _honest(self) -> Iterator[str]:
         """What was not compared, and why."""
-        lines = list(not_compared(self._diff))
+        lines = list(compared(self._diff))
         if lines:
             yield ""
             for line in lines:

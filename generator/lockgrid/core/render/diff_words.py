@@ -8,7 +8,7 @@ from lockgrid.core.advisories import printable
 from lockgrid.core.describe import python_ranges
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.model.advisory import CellName
-from lockgrid.model.diff import CellChange, EnvironmentDiff, FindingChange, GridDiff, Move, SizeChange
+from lockgrid.model.diff import NOT_ASKED, CellChange, EnvironmentDiff, FindingChange, GridDiff, Move, SizeChange
 from lockgrid.model.grid import CellRecord
 from lockgrid.model.target import PLATFORM_KINDS, python_key
 
@@ -35,7 +35,7 @@ def environment_name(name: str) -> str:
 def where(cells: Iterable[CellName], universe: Universe) -> str:
     """The shortest words for cells among all there are: ``tosa, vgf (linux, Python 3.10)``."""
     environments: dict[str, list[tuple[str, str]]] = {}
-    for environment, *target in cells:
+    for environment, *target in sorted(cells, key=lambda cell: cell[0] == BUILD):
         environments.setdefault(environment, []).append((target[0], target[1]))
     folded: dict[str, list[str]] = {}
     for name, targets in environments.items():
@@ -56,19 +56,19 @@ def fold(targets: Collection[tuple[str, str]], among: Collection[tuple[str, str]
     if chosen == every:
         return ""
     platforms, pythons = {p for p, _ in chosen}, {v for _, v in chosen}
-    words = _platforms(platforms, {p for p, _ in every}), f"Python {_pythons(pythons, {v for _, v in every})}"
+    words = _platforms(platforms, {p for p, _ in every}), f"Python {_pythons(pythons)}"
     if chosen == {t for t in every if t[0] in platforms}:
         return words[0]
     if chosen == {t for t in every if t[1] in pythons}:
         return words[1]
     if chosen == {t for t in every if t[0] in platforms and t[1] in pythons}:
         return ", ".join(words)
-    lines = []
-    for platform in sorted(platforms):
-        mine = {v for p, v in chosen if p == platform}
-        all_pythons = {v for p, v in every if p == platform}
-        lines.append(platform if mine == all_pythons else f"{platform} with Python {_pythons(mine, all_pythons)}")
-    return ", ".join(lines)
+    by_pythons: dict[str, set[str]] = {}
+    for platform in platforms:
+        mine, all_mine = ({v for p, v in some if p == platform} for some in (chosen, every))
+        by_pythons.setdefault("" if mine == all_mine else f" with Python {_pythons(mine)}", set()).add(platform)
+    among_platforms = {p for p, _ in every}
+    return " and ".join(_platforms(some, among_platforms) + words for words, some in sorted(by_pythons.items()))
 
 
 def _platforms(platforms: set[str], among: set[str]) -> str:
@@ -85,8 +85,8 @@ def _system(platform: str) -> str:
     return platform.partition("-")[0] if platform in PLATFORM_KINDS else platform
 
 
-def _pythons(pythons: set[str], among: set[str]) -> str:
-    return python_ranges(sorted(pythons & (among | pythons), key=python_key))
+def _pythons(pythons: set[str]) -> str:
+    return python_ranges(sorted(pythons, key=python_key))
 
 
 def versions(move: Move, arrow: str = "->") -> str:
@@ -194,19 +194,24 @@ def finding_word(change: FindingChange) -> str:
     return f"{change.kind} {change.severity}{accepted}"
 
 
-def not_compared(diff: GridDiff) -> Iterator[str]:
-    """What nobody looked at, in sentences."""
+def compared(diff: GridDiff) -> Iterator[str]:
+    """What of moved packages nobody looked at, and what was looked at and is as it was, in sentences."""
     if not any(environment.moves or environment.brought for environment in diff.environments):
         return
     if diff.licences_why:
         yield f"licences: not compared ({printable(diff.licences_why)})"
     elif diff.licences_unknown:
         yield f"licences: not known of {some(diff.licences_unknown)}: {printable(diff.licences_gap)}"
+    elif not diff.licences:
+        yield "licences: none changed"
     if diff.advisories_why:
-        yield f"advisories: not compared ({printable(diff.advisories_why)})"
+        asking = "; lockgrid diff --advisories does" if diff.advisories_why == NOT_ASKED else ""
+        yield f"advisories: not compared ({printable(diff.advisories_why)}{asking})"
     elif diff.unaudited:
         names = [f"{name} {version}" for name, version, _ in diff.unaudited]
         yield f"advisories: not audited: {some(names)}; {printable(diff.unaudited[0][2])}"
+    elif not diff.advisories:
+        yield f"advisories: none fixed and none new among what moved, by {diff.service}"
 
 
 def some(names: Sequence[str]) -> str:

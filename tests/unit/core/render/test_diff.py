@@ -14,8 +14,10 @@ from markdown_it import MarkdownIt
 from lockgrid.core.diff import diff
 from lockgrid.core.render import diff_json, diff_markdown, diff_text
 from lockgrid.core.render.diff_words import download, fold, how, plural, where
+from lockgrid.model.advisory import Vulnerability
 from lockgrid.model.diff import DiffFacts, Move, SizeChange
-from unit.builders import golden
+from lockgrid.model.index import Licence
+from unit.builders import digest, golden
 from unit.diffs import EVIL, OLD, the_diff
 from unit.snapshots import ARM, LINUX, MAC, cells, snapshot
 
@@ -70,6 +72,15 @@ def test_what_was_not_compared_is_said_in_each_form() -> None:
     said = json.loads(diff_json.render(result))
     assert (said["licences"]["compared"], said["licences"]["why-not"]) == (False, "--no-licences")
     assert (said["advisories"]["compared"], said["advisories"]["why-not"]) == (False, "it is @offline")
+
+
+def test_what_was_compared_and_is_as_it_was_is_said_too() -> None:
+    sides = [snapshot(cells("a", {"x": version})) for version in ("1", "2")]
+    licences = {digest(f"x-{version}"): Licence(expression="MIT") for version in ("1", "2")}
+    audited: dict[tuple[str, str], tuple[Vulnerability, ...]] = {("x", "1"): (), ("x", "2"): ()}
+    facts = DiffFacts(licences=licences, licences_why="", advisories=audited, advisories_why="", service="osv")
+    lines = diff_text.render(diff(sides[0], sides[1], facts)).splitlines()
+    assert lines[-2:] == ["licences: none changed", "advisories: none fixed and none new among what moved, by osv"]
 
 
 def test_nothing_is_said_of_comparing_where_nothing_moved() -> None:
@@ -206,7 +217,7 @@ ALL = [(p, v) for p in (LINUX, ARM, MAC, WINDOWS) for v in ("3.10", "3.11", "3.1
         ([t for t in ALL if t[1] != "3.12"], "Python 3.10 to 3.11"),
         ([t for t in ALL if t[1] != "3.11"], "Python 3.10, 3.12"),
         ([t for t in ALL if t[0] in (LINUX, ARM) and t[1] == "3.10"], "linux, Python 3.10"),
-        ([(LINUX, "3.10"), (MAC, "3.11"), (MAC, "3.12"), (MAC, "3.10")], f"{LINUX} with Python 3.10, {MAC}"),
+        ([(LINUX, "3.10"), (MAC, "3.11"), (MAC, "3.12"), (MAC, "3.10")], f"{MAC} and {LINUX} with Python 3.10"),
     ],
 )
 def test_targets_in_the_fewest_words(targets: list[tuple[str, str]], said: str) -> None:

@@ -13,7 +13,7 @@ from lockgrid.cli_publish import branch_options
 
 if TYPE_CHECKING:
     from lockgrid.commands.request import RequestOptions
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
 _BODY = "Write what changed and why, for the body of a pull request: Markdown, the title on its first line."
 
@@ -100,7 +100,7 @@ def _request(
     return RequestOptions(place=place, body=body, facts=facts)
 
 
-def _test(command: str | None, minutes: float | None, *, retest: bool) -> TestOptions | None:
+def _test(command: str | None, minutes: float | None, *, retest: bool) -> TrialOptions | None:
     """What the options of the test ask for; raises ``InputError``."""
     if command is None:
         if minutes is not None or retest:
@@ -109,10 +109,10 @@ def _test(command: str | None, minutes: float | None, *, retest: bool) -> TestOp
     import os
 
     from lockgrid.adapters.trial import read_command
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
     timeout = None if minutes is None else minutes * 60
-    return TestOptions(command=read_command(command, os.environ), timeout=timeout, anew=retest)
+    return TrialOptions(command=read_command(command, os.environ), timeout=timeout, anew=retest)
 
 
 COMMANDS = [refresh]

@@ -165,10 +165,6 @@ class Index:
             found |= new
         return found
 
-    def known_metadata(self, sha256s: Iterable[str]) -> dict[str, DistMetadata]:
-        """The METADATA of wheels by their sha256, as far as it was read before; nothing is fetched."""
-        return {key: wheel.decode_metadata(value) for key, value in self._cache.get(METADATA, sha256s).items()}
-
     async def _metadata(self, http: Http, file: IndexFile) -> DistMetadata:
         if file.metadata_sha256:
             response = await http.get(f"{file.url}.metadata")

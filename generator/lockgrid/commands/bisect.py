@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from lockgrid.commands.candidate import Candidate
-from lockgrid.commands.trials import Tester
+from lockgrid.commands.trials import Trials
 from lockgrid.core.bisect import Held, Verdict, drive, smallest_hold
 from lockgrid.core.holding import Holding, Wanted
 from lockgrid.core.holds import read_holds
 from lockgrid.core.updates import Group, Requires, Update, find_updates, group_updates
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import OldLocks
-from lockgrid.model.tested import Culprit, HoldEntry, State, Tested
+from lockgrid.model.tested import Culprit, HoldEntry, State, TrialReport
 from lockgrid.model.trial import Trial
 
 
@@ -52,7 +52,7 @@ class Bisection:
     """
 
     command: str
-    tester: Tester
+    tester: Trials
     propose: Propose
     holding: Holding
     requires: Callable[[OldLocks], Requires]
@@ -62,7 +62,7 @@ class Bisection:
     offers: dict[Held, Offer | None] = field(default_factory=dict)
     trials: dict[Held, Trial] = field(default_factory=dict)
 
-    def run(self) -> tuple[Tested, Offer | None]:
+    def run(self) -> tuple[TrialReport, Offer | None]:
         """The report, and the candidate that passed, which may change nothing; None where no update is to blame.
 
         Raises what ``propose`` raises where no hold is in question, and ``ToolError`` where the test cannot be run.
@@ -186,13 +186,14 @@ class Bisection:
         # Reasons have no meaning for a lock: these are the bytes that passed.
         best = replace(seen, texts={**{p: t for p, t in seen.texts.items() if p not in self.holding.envs}, **envs})
         narrow = self._envs(held, failing=True)
-        if narrow != envs and (offer := self._proposed(narrow, self._names(held))) and self._same(offer, best, held):
-            envs, best = narrow, offer
-        if (offer := self._proposed(envs)) and offer.digest != best.digest and self._same(offer, best, held):
-            best = offer
+        for texts in (narrow, *([envs] if narrow != envs else ())):
+            offer = self._proposed(texts)
+            if offer is not None and self._passes_too(offer, best, held):
+                envs, best = texts, offer
+                break
         return best, tuple(self._culprit(held, number, envs) for number in sorted(held))
 
-    def _same(self, offer: Offer, seen: Offer, held: Held) -> bool:
+    def _passes_too(self, offer: Offer, seen: Offer, held: Held) -> bool:
         """Whether another candidate passes as well as the one that was seen to."""
         return offer.digest == seen.digest or self._test(offer, f"{self._described(held)}, as written").passed
 
@@ -226,10 +227,10 @@ class Bisection:
         *,
         culprits: tuple[Culprit, ...] = (),
         released: tuple[HoldEntry, ...] = (),
-    ) -> Tested:
+    ) -> TrialReport:
         tester = self.tester
         updates = find_updates(self.holding.locks, offer.locks) if offer else ()
-        return Tested(
+        return TrialReport(
             command=self.command,
             state=state,
             proposed=tuple(update.text for update in updates),

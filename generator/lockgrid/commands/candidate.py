@@ -129,7 +129,8 @@ def make_candidate(
 
     ``spec`` is what ``envs/`` says, or is to say; then ``base`` is what it does say: what differs is the refresh's own
     doing, and no other input for which a cell may be lost. Without a workshop one is opened for this candidate.
-    Nothing that is locked is too young. Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``; cells that would be lost are no error.
+    Nothing that is locked is too young. Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``; cells that
+    would be lost are no error.
     """
     if workshop is None:
         with open_workshop(context, spec, options.cutoff) as opened:

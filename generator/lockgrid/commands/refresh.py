@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -16,18 +16,18 @@ from lockgrid.core.cooldown import cooled, ended
 from lockgrid.core.gridfile import cell_values
 from lockgrid.core.holdback import Bound, HeldBack, blamed, bounds, loss_reasons, without
 from lockgrid.core.render.refresh import render_back, render_cells, render_exceptions, render_moves
-from lockgrid.core.render.tested import render_tested, tested_as_json
+from lockgrid.core.render.tested import render_tested, report_as_json
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.spec import CooldownException, Spec
-from lockgrid.model.tested import Tested
+from lockgrid.model.tested import TrialReport
 
 if TYPE_CHECKING:
-    from lockgrid.commands.tested import TestOptions
+    from lockgrid.commands.tested import TrialOptions
 
-# Each holds back at least one release more.
-_ROUNDS = 12
+# A round holds back at least one release more; where so many do not help, none will.
+_MOST = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class RefreshOptions:
     as_of: datetime | None = None
     dry_run: bool = False
     allow_loss: bool = False
-    test: TestOptions | None = None
+    test: TrialOptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Refreshed:
     """What a refresh came to. ``back`` are the releases that it did not take since cells would be lost with them.
 
     ``bounds`` is what ``envs/`` holds back, ``over`` the exceptions from the cool-down that count no more.
-    ``written`` is false where nothing changed, and for a dry run. ``tested`` is the report of the test, if there was one.
+    ``written`` is false where nothing changed, and for a dry run. ``tested`` is the report of the test.
     """
 
     candidate: Candidate
@@ -59,7 +59,7 @@ class Refreshed:
     over: tuple[CooldownException, ...]
     written: bool
     seconds: float
-    tested: Tested | None = None
+    tested: TrialReport | None = None
 
 
 def refresh(context: Context, options: RefreshOptions) -> Refreshed:
@@ -95,7 +95,7 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
 
 def _proposed(
     context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, options: RefreshOptions
-) -> tuple[Candidate, tuple[HeldBack, ...], Tested | None]:
+) -> tuple[Candidate, tuple[HeldBack, ...], TrialReport | None]:
     if options.test is None:
         return *propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss), None
     from lockgrid.commands.tested import Candidates, tested_refresh
@@ -114,35 +114,67 @@ def propose_update(
     allow_loss: bool = False,
     base: Spec | None = None,
 ) -> tuple[Candidate, tuple[HeldBack, ...]]:
-    """The candidate of everything that is new enough to want and old enough to take, and what was held back for it.
+    """The candidate of all that is old enough, and the releases that were not taken for the cells' sake.
 
     A release with which a proven cell would be lost is held back by a cut-off of its own, so that the next refresh
     tries again. ``base`` as in ``make_candidate``. Raises ``UnsatisfiableError`` where that does not help.
     """
-    back: dict[tuple[str, str], HeldBack] = {}
-    while True:
-        failure: UnsatisfiableError | None = None
-        try:
-            candidate = make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop, base=base)
-            if allow_loss or not candidate.lost:
-                return candidate, tuple(back[key] for key in sorted(back))
-            reasons, failure = loss_reasons(candidate.lost), loss(candidate.lost)
-        except UnsatisfiableError as error:
-            if allow_loss or not error.reasons:
-                raise
-            reasons, failure = list(error.reasons), error
-        more = [one for one in blamed(reasons, workshop.old.locks) if (one.name, one.version) not in back]
-        lowered = without(cutoff, more, workshop.learner.facts)
-        if lowered == cutoff or len(back) >= _ROUNDS:
-            raise failure
-        cutoff = lowered
-        back |= {(one.name, one.version): one for one in more}
+    if allow_loss:
+        return make_candidate(context, spec, CandidateOptions(cutoff=cutoff), workshop, base=base), ()
+    attempt = _Attempt(context, spec, base, cutoff, workshop)
+    back: list[HeldBack] = []
+    found = attempt.make(back)
+    while isinstance(found, _Losing):
+        known, facts = {one.release for one in back}, workshop.learner.facts
+        more = [one for one in blamed(found.reasons, workshop.old.locks) if one.release not in known]
+        if without(cutoff, [*back, *more], facts) == without(cutoff, back, facts) or len(back) >= _MOST:
+            raise found.error
         names = ", ".join(f"{one.name} {one.version}" for one in more)
-        context.progress.note(f"proven cells would be lost with {names}; trying without")
+        context.progress.note(f"proven cells would be lost with {names}: trying without")
+        back += more
+        found = attempt.make(back)
+    for one in list(back) if len(back) > 1 else []:  # a sentence that names two blames one of them only
+        fewer = [other for other in back if other is not one]
+        again = attempt.make(fewer)
+        if not isinstance(again, _Losing):
+            back, found = fewer, again
+    return found, tuple(sorted(back, key=lambda one: one.release))
+
+
+@dataclass(frozen=True, slots=True)
+class _Losing:
+    """Proven cells would be lost: why, and the error to raise if nothing helps."""
+
+    reasons: list[str]
+    error: UnsatisfiableError
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A candidate without some releases."""
+
+    context: Context
+    spec: Spec
+    base: Spec | None
+    cutoff: Cutoff
+    workshop: Workshop
+
+    def make(self, back: Sequence[HeldBack]) -> Candidate | _Losing:
+        cutoff = without(self.cutoff, back, self.workshop.learner.facts)
+        try:
+            options = CandidateOptions(cutoff=cutoff)
+            candidate = make_candidate(self.context, self.spec, options, self.workshop, base=self.base)
+        except UnsatisfiableError as error:
+            if not error.reasons:
+                raise
+            return _Losing(list(error.reasons), error)
+        return _Losing(loss_reasons(candidate.lost), loss(candidate.lost)) if candidate.lost else candidate
 
 
 def remarks(result: Refreshed) -> Iterator[str]:
     """What was not taken, and why: for the person who keeps ``envs/``."""
+    if result.tested is not None and result.tested.culprits and result.candidate.changes_nothing:
+        yield from render_tested(result.tested)
     yield from render_exceptions(result.over)
     yield from render_back(result.back, result.bounds)
 
@@ -169,7 +201,7 @@ def refreshed_as_json(result: Refreshed) -> dict[str, Any]:
     """The result for machines."""
     candidate, grid = result.candidate, result.candidate.grid
     cutoff = candidate.options.cutoff
-    tested = {} if result.tested is None else {"tested": tested_as_json(result.tested)}
+    tested = {} if result.tested is None else {"tested": report_as_json(result.tested)}
     return {
         "changed": not candidate.changes_nothing,
         "written": sorted(candidate.texts) if result.written else [],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from lockgrid.commands.bisect import Bisection, Offer
 from lockgrid.commands.candidate import Candidate, CandidateOptions, Workshop, make_candidate
 from lockgrid.commands.context import Context
 from lockgrid.commands.refresh import propose_update
-from lockgrid.commands.trials import Tester
+from lockgrid.commands.trials import Trials
 from lockgrid.core.changes import loss
 from lockgrid.core.holdback import HeldBack
 from lockgrid.core.holding import Holding
@@ -22,21 +22,19 @@ from lockgrid.core.lockfile import parse_lockfile
 from lockgrid.core.render.requirements import lockfile_key
 from lockgrid.core.render.tested import failing
 from lockgrid.core.spec import parse_spec
-from lockgrid.core.updates import Requires
+from lockgrid.core.updates import Requires, find_updates
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import OldLocks
 from lockgrid.model.spec import Spec
-from lockgrid.model.tested import Tested
+from lockgrid.model.tested import TrialReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestOptions:
+class TrialOptions:
     """``command`` is the words to run, ``timeout`` the seconds that a run of them may take.
 
     ``anew``: verdicts of earlier runs on the same bytes are not believed.
     """
-
-    __test__ = False  # for pytest, which takes the name for its own
 
     command: tuple[str, ...]
     timeout: float | None = None
@@ -78,24 +76,28 @@ class Candidates:
         )
 
     def requires(self, locks: OldLocks) -> Requires:
-        """What the releases in ``locks/`` and in other locks require, of those whose METADATA was ever read."""
-        pins = [pin for found in (self.workshop.old.locks, locks) for lock in found.values() for pin in lock.pins]
+        """What moves between ``locks/`` and other locks requires, by one wheel of each release.
+
+        Raises ``ToolError`` where the index cannot be asked for METADATA.
+        """
+        old, learner = self.workshop.old.locks, self.workshop.learner
+        moved = {update.name for update in find_updates(old, locks)}
+        pins = [pin for found in (old, locks) for lock in found.values() for pin in lock.pins if pin.name in moved]
         hashes = {sha256: (pin.name, pin.version) for pin in pins for sha256 in pin.hashes}
-        found: dict[tuple[str, str], Sequence[str]] = {}
-        for sha256, metadata in self.workshop.learner.index.known_metadata(hashes).items():
-            lines = dict.fromkeys([*found.get(hashes[sha256], ()), *metadata.requires_dist])
-            found[hashes[sha256]] = tuple(lines)
-        return found
+        listed = (file for page in learner.facts.pages.values() for files in page.releases.values() for file in files)
+        chosen = {hashes[file.sha256]: file for file in listed if file.sha256 in hashes and file.is_wheel}
+        known = learner.index.metadata(chosen.values())
+        return {release: known[file.sha256].requires_dist for release, file in chosen.items()}
 
     def _spec(self, envs: Mapping[str, str]) -> Spec:
         texts = {file: text.replace("\r\n", "\n") for file, text in envs.items()}
         return parse_spec({**self.context.store.read_environments(), **texts})
 
 
-def tested_refresh(context: Context, candidates: Candidates, options: TestOptions) -> tuple[Tested, Candidate]:
+def tested_refresh(context: Context, candidates: Candidates, options: TrialOptions) -> tuple[TrialReport, Candidate]:
     """The report, and the candidate that passed, with the changed texts of ``envs/`` in it.
 
-    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``, and ``FailingError`` where nothing is to be proposed.
+    Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError``, and ``FailingError`` where no update is to blame.
     """
     store, folder = context.store, cache_folder(context.environ)
     with ExitStack() as stack:
@@ -104,7 +106,7 @@ def tested_refresh(context: Context, candidates: Candidates, options: TestOption
         stack.callback(cache.close)
         bisection = Bisection(
             command=shlex.join(options.command),
-            tester=Tester(
+            tester=Trials(
                 context=context,
                 scratch=scratch,
                 cache=cache,

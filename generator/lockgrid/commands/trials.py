@@ -30,7 +30,7 @@ _LOG_BYTES = 4_000_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Tester:
+class Trials:
     """Tests sets of files. ``command`` is the words to run and ``timeout`` the seconds that one run may take.
 
     ``anew``: what earlier runs found is not believed. ``runs`` counts tests that were run, ``reruns`` those that were

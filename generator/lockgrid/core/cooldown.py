@@ -78,7 +78,7 @@ def keep_young(cutoff: Cutoff, locked: Mapping[str, Iterable[tuple[str, str]]], 
     # uv wants files that are older than the cut-off.
     own |= {name: moment.replace(microsecond=0) + _SECOND for name, moment in youngest.items()}
     return (
-        Cutoff(moment=cutoff.moment, packages=tuple(sorted(own.items()))),
+        Cutoff(moment=cutoff.moment, packages=tuple((n, m) for n, m in sorted(own.items()) if m != cutoff.moment)),
         Keeping(kept=kept, undated=frozenset(undated)),
     )
 

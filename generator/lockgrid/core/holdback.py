@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from lockgrid.core.candidates import Facts, best_file
@@ -16,7 +16,7 @@ from lockgrid.core.targets import marker_applies
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import CellRecord, OldLocks
 from lockgrid.model.index import split_key
-from lockgrid.model.spec import Environment
+from lockgrid.model.spec import Environment, Hold, Override
 from lockgrid.model.target import Target
 
 _NAMED = re.compile(r"(?<![\w.-])([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([0-9][A-Za-z0-9.+!_-]*)")
@@ -30,6 +30,11 @@ class HeldBack:
     name: str
     version: str
     because: str
+
+    @property
+    def release(self) -> tuple[str, Version]:
+        """What tells one from another, and their order."""
+        return self.name, Version(self.version)
 
 
 def loss_reasons(lost: Iterable[CellRecord]) -> list[str]:
@@ -107,11 +112,11 @@ def bounds(environments: Sequence[Environment], old: OldLocks, facts: Facts) -> 
     found: dict[tuple[str, str], Bound] = {}
     for environment in environments:
         locked = _locked(environment, old)
-        for file, key, name, specifier, targets in _stated(environment):
-            bound = _bound(environment, (file, key), (name, specifier), targets, locked.get(name, ()), facts)
-            known = found.get((file, key))
+        for stated in _stated(environment):
+            bound = _bound(environment, stated, locked.get(stated.name, ()), facts)
+            known = found.get((stated.file, stated.key))
             if bound and (known is None or Version(known.version) < Version(bound.version)):
-                found[file, key] = bound
+                found[stated.file, stated.key] = bound
     return [found[key] for key in sorted(found, key=lambda key: (key[0], _natural(key[1])))]
 
 
@@ -120,17 +125,41 @@ def _natural(key: str) -> list[object]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key)]
 
 
-def _stated(environment: Environment) -> Iterator[tuple[str, str, str, str, tuple[Target, ...]]]:
-    """Every bound that the environment states: file, key, package, specifier, and the targets that it is for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stated:
+    """A bound that an environment states: where, of which package, and the targets that it is for."""
+
+    file: str
+    key: str
+    text: str
+    name: NormalizedName
+    specifier: str
+    targets: tuple[Target, ...]
+
+
+def _stated(environment: Environment) -> Iterator[_Stated]:
     for declared in environment.requires:
         name, marker = canonicalize_name(declared.requirement.name), str(declared.requirement.marker or "")
         if environment.override(name) is None:
-            targets = tuple(t for t in environment.targets if not marker or marker_applies(marker, t))
-            yield declared.file, declared.key, name, str(declared.requirement.specifier), targets
-    for override in environment.overrides:
-        yield override.file, f"overrides.{override.name}", override.name, override.specifier, environment.targets
-    for hold in environment.holds:
-        yield hold.file, f"hold.{hold.name}", hold.name, hold.specifier, environment.targets
+            yield _Stated(
+                file=declared.file,
+                key=declared.key,
+                text=declared.text.partition(";")[0],
+                name=name,
+                specifier=str(declared.requirement.specifier),
+                targets=tuple(t for t in environment.targets if not marker or marker_applies(marker, t)),
+            )
+    entries: tuple[tuple[str, Sequence[Override | Hold]], ...]
+    entries = (("overrides", environment.overrides), ("hold", environment.holds))
+    for table, entry in ((table, entry) for table, found in entries for entry in found):
+        yield _Stated(
+            file=entry.file,
+            key=f"{table}.{entry.name}",
+            text=f"{entry.name}{entry.specifier}",
+            name=entry.name,
+            specifier=entry.specifier,
+            targets=environment.targets,
+        )
 
 
 def _locked(environment: Environment, old: OldLocks) -> dict[str, set[str]]:
@@ -142,37 +171,29 @@ def _locked(environment: Environment, old: OldLocks) -> dict[str, set[str]]:
     return found
 
 
-def _bound(
-    environment: Environment,
-    where: tuple[str, str],
-    asked: tuple[str, str],
-    targets: Sequence[Target],
-    locked: Iterable[str],
-    facts: Facts,
-) -> Bound | None:
-    name, text = asked
-    specifier = SpecifierSet(text)
+def _bound(environment: Environment, stated: _Stated, locked: Iterable[str], facts: Facts) -> Bound | None:
+    specifier = SpecifierSet(stated.specifier)
     newest = max(map(Version, locked), default=None)
     if newest is None or not len(specifier):
         return None
-    for key in sorted(environment.projects(name) & facts.pages.keys()):
-        page_targets = [t for t in targets if environment.project(name, t) == key]
+    allowed = stated.name in environment.sdists
+    for key in sorted(environment.projects(stated.name) & facts.pages.keys()):
+        targets = [t for t in stated.targets if environment.project(stated.name, t) == key]
         for version in reversed(facts.versions(key)):
             if version <= newest:
                 break
             if version.is_prerelease and not specifier.prereleases:
                 continue
-            allowed = name in environment.sdists
-            if not any(best_file(key, version, t, facts, sdist_allowed=allowed) for t in page_targets):
+            if not any(best_file(key, version, t, facts, sdist_allowed=allowed) for t in targets):
                 continue
             if specifier.contains(version, prereleases=True):
-                break  # something else holds it back
+                break  # it is taken now, or something else holds it back
             times = [f.uploaded for f in facts.release(key, version) if f.uploaded]
             return Bound(
-                file=where[0],
-                key=where[1],
-                text=f"{name}{specifier}",
-                package=name,
+                file=stated.file,
+                key=stated.key,
+                text=stated.text,
+                package=stated.name,
                 version=str(version),
                 released=min(times, default=None),
             )

@@ -58,7 +58,7 @@ class Culprit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class TrialReport:
     """The report of a run. ``proposed`` are the updates that passed together, as ``torch 2.12.0 -> 2.13.0``.
 
     ``released`` are holds that were no longer needed and are removed, ``untried`` those of which nothing newer was to

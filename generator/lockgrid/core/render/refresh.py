@@ -8,7 +8,7 @@ from lockgrid.core.holdback import Bound, HeldBack
 from lockgrid.core.moves import Move
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.render.summary import cells_text
-from lockgrid.model.grid import CellRecord
+from lockgrid.model.grid import Blocker, CellRecord
 from lockgrid.model.spec import CooldownException
 
 
@@ -27,8 +27,13 @@ def render_cells(
     if lost:
         yield f"lost: {cells_text(lost)}"
     for blocked in reasons([cell for cell in cells if not cell.proven]).values():
-        packages = dict.fromkeys(b.package for cell in blocked for b in cell.blockers if b.package != "uv:")
+        packages = dict.fromkeys(_blocker(b) for cell in blocked for b in cell.blockers if b.package != "uv:")
         yield f"still unsupported: {cells_text(blocked)}, over {', '.join(packages) or blocked[0].because}"
+
+
+def _blocker(blocker: Blocker) -> str:
+    serves = f" ({', '.join(blocker.serves)} would serve)" if blocker.serves else ""
+    return f"{blocker.package}{serves}"
 
 
 def render_back(back: Iterable[HeldBack], bounds: Iterable[Bound]) -> Iterator[str]:

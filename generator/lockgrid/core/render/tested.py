@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from lockgrid.errors import FailingError
-from lockgrid.model.tested import Culprit, HoldEntry, State, Tested
+from lockgrid.model.tested import Culprit, HoldEntry, State, TrialReport
 from lockgrid.model.trial import Trial
 
 
-def render_tested(tested: Tested) -> Iterator[str]:
+def render_tested(tested: TrialReport) -> Iterator[str]:
     """What was tested, what is held back and why, what is held no longer; in lines."""
     yield f"tested with: {tested.command} ({runs_text(tested)})"
     for culprit in tested.culprits:
@@ -25,7 +25,7 @@ def render_tested(tested: Tested) -> Iterator[str]:
         yield f"flaky: it failed and passed when it was run again: {trial.why}"
 
 
-def runs_text(tested: Tested) -> str:
+def runs_text(tested: TrialReport) -> str:
     """How often the test was run: ``8 runs, 3 failures run again``."""
     parts = [_count(tested.runs, "run")]
     if tested.baseline is not None and not tested.baseline.remembered:
@@ -37,7 +37,7 @@ def runs_text(tested: Tested) -> str:
     return ", ".join(parts)
 
 
-def failing(tested: Tested) -> FailingError:
+def failing(tested: TrialReport) -> FailingError:
     """The error where the test fails and no update is to blame."""
     trial = tested.baseline if tested.state is State.BROKEN and tested.baseline else tested.trial
     why, log = (trial.why, trial.log) if trial else ("", "")
@@ -50,7 +50,7 @@ def failing(tested: Tested) -> FailingError:
     return FailingError(what, where=tested.command, next_step=step)
 
 
-def tested_as_json(tested: Tested) -> dict[str, Any]:
+def report_as_json(tested: TrialReport) -> dict[str, Any]:
     """The report for machines."""
     return {
         "command": tested.command,

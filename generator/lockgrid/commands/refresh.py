@@ -179,8 +179,8 @@ def remarks(result: Refreshed) -> Iterator[str]:
     yield from render_back(result.back, result.bounds)
 
 
-def said(result: Refreshed) -> Iterator[str]:
-    """The result for a person, in lines: one where there is nothing to do."""
+def said(result: Refreshed, *, apart: bool = False) -> Iterator[str]:
+    """The result for a person, in lines: one where there is nothing to do. ``apart``: not in the work tree."""
     candidate = result.candidate
     cutoff = timestamp(candidate.options.cutoff.moment)
     if candidate.changes_nothing:
@@ -190,6 +190,8 @@ def said(result: Refreshed) -> Iterator[str]:
         yield from render_tested(result.tested)
     yield from render_cells(candidate.gained, candidate.lost, candidate.grid.cells)
     yield from render_moves(candidate.moves)
+    if apart:
+        return
     done = ("wrote", "removed") if result.written else ("would write", "would remove")
     yield from (f"{done[0]} {path}" for path in sorted(candidate.texts))
     yield from (f"{done[1]} {path}" for path in candidate.removed)

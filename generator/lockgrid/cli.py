@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid import __version__, cli_exports
+from lockgrid import __version__, cli_exports, cli_pins
 from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
 from lockgrid.errors import InputError, LockgridError, Problem, ToolError
 
@@ -282,5 +282,5 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     return result.failed
 
 
-for _command in cli_exports.COMMANDS:
+for _command in (*cli_exports.COMMANDS, *cli_pins.COMMANDS):
     cli.add_command(_command)

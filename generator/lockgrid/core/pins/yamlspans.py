@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from lockgrid.core.pins.text import PlaceError, Region
 from lockgrid.model.pins import KeyPath
+
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # an anchor, a tag
 
 
 def compose(text: str) -> list[Any]:
@@ -53,7 +56,8 @@ def _region(node: Any, text: str) -> Region:
     start, end = node.start_mark.index + mark, node.end_mark.index + mark
     if node.id != "scalar":
         raise PlaceError("the key holds more than one value", start)
-    quoted = text[start] in "'\"" if end > start else False
+    start += len(_PROPERTIES.match(text[start:end])[0])  # type: ignore[index]  # it matches the empty text
+    quoted = text[start : start + 1] in ("'", '"')
     start, end = (start + 1, end - 1) if quoted else (start, end)
     if text[start:end] != node.value:
         raise PlaceError("the value is not written as it is meant; use a regex", start)

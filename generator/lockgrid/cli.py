@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid import __version__, cli_diff, cli_exports, cli_publish, cli_refresh
+from lockgrid import __version__, cli_diff, cli_exports, cli_pins, cli_publish, cli_refresh
 from lockgrid.cli_base import (
     FINDINGS,
     OUT_OF_DATE,
@@ -272,5 +272,5 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     return result.failed
 
 
-for _command in (*cli_diff.COMMANDS, *cli_exports.COMMANDS, *cli_refresh.COMMANDS, *cli_publish.COMMANDS):
+for _command in (*cli_diff.COMMANDS, *cli_exports.COMMANDS, *cli_refresh.COMMANDS, *cli_publish.COMMANDS, *cli_pins.COMMANDS):
     cli.add_command(_command)

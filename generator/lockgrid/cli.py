@@ -9,14 +9,13 @@ import gc
 import os
 import signal
 import sys
-import time
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from lockgrid import __version__, cli_exports
-from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
+from lockgrid import __version__, cli_exports, cli_git
+from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, moment, open_context, print_json
 from lockgrid.errors import InputError, LockgridError, Problem, ToolError
 
 _INTERRUPTED = 130
@@ -91,36 +90,22 @@ def cli(context: click.Context, project: Path, quiet: bool) -> None:
     context.obj = (project, quiet)
 
 
-def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
-    """A date (00:00 UTC of that day) or an RFC 3339 time; never later than now."""
-    from datetime import UTC, timedelta
-
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError) as error:
-        what = f"{value!r} is neither a date nor an RFC 3339 time"
-        hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
-        raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
-    now = datetime.fromtimestamp(int(time.time()), UTC)
-    if moment > now and moment - now > timedelta(days=1):
-        what = f"{value!r} is in the future, so it can be the cut-off of nothing"
-        raise InputError([Problem(file="command line", key="--as-of", what=what, hint="leave it out for now")])
-    return min(moment, now)
-
-
 @cli.command()
 @click.argument("environments", nargs=-1, metavar="[ENV]...")
 @click.option(
     "--as-of",
-    callback=_moment,
+    callback=moment,
     metavar="DATE",
     help="Ignore files uploaded after 00:00 UTC of this date, or this RFC 3339 time.",
 )
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
+@click.option(
+    "--built",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Wheels of git sources that `lockgrid build` made. [default: $LOCKGRID_BUILT]",
+)
 @click.option("--allow-loss", is_flag=True, help="Record proven cells as unsupported where they are lost.")
 @json_option
 @click.pass_context
@@ -130,6 +115,7 @@ def lock(
     as_of: datetime | None,
     upgrade: bool,
     packages: tuple[str, ...],
+    built: Path | None,
     allow_loss: bool,
     as_json: bool,
 ) -> None:
@@ -150,6 +136,7 @@ def lock(
         upgrade_all=upgrade,
         upgrade=upgraded,
         allow_loss=allow_loss,
+        built=built,
     )
     with open_context(context) as ports:
         result = run(ports, options)
@@ -282,5 +269,5 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     return result.failed
 
 
-for _command in cli_exports.COMMANDS:
+for _command in (*cli_exports.COMMANDS, *cli_git.COMMANDS):
     cli.add_command(_command)

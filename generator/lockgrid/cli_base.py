@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lockgrid.commands.context import Context
 
 OUT_OF_DATE = 1
@@ -42,3 +44,25 @@ def print_json(value: object) -> None:
     import json
 
     click.echo(json.dumps(value, indent=2))
+
+
+def moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
+    """What ``--as-of`` says: a date (00:00 UTC of that day) or an RFC 3339 time; never later than now."""
+    from datetime import UTC, datetime, timedelta
+
+    from lockgrid.errors import InputError, Problem
+
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
+    except (ValueError, OverflowError) as error:
+        what = f"{value!r} is neither a date nor an RFC 3339 time"
+        hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
+        raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
+    now = datetime.fromtimestamp(int(time.time()), UTC)
+    if moment > now and moment - now > timedelta(days=1):
+        what = f"{value!r} is in the future, so it can be the cut-off of nothing"
+        raise InputError([Problem(file="command line", key="--as-of", what=what, hint="leave it out for now")])
+    return min(moment, now)

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.build import PATH as BUILD_PATH
 from lockgrid.commands.build import lock_build
 from lockgrid.commands.context import Context, unknown_environment
+from lockgrid.commands.gitsources import git_wheels, read_spec
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.ports import open_ports
 from lockgrid.commands.resolve import Resolver
@@ -22,22 +24,27 @@ from lockgrid.core.accept import stale
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.changes import loss, moved_pins, new_sdists, pin_changes
 from lockgrid.core.digest import digest_text
+from lockgrid.core.gitwheels import git_records
 from lockgrid.core.render import readme
 from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell
+from lockgrid.model.grid import CellRecord, FoundRecord, GitRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the command line asks for. ``as_of`` None means now; ``upgrade`` names packages, normalised."""
+    """What the command line asks for. ``as_of`` None means now; ``upgrade`` names packages, normalised.
+
+    ``built`` is a folder of wheels that ``lockgrid build`` made.
+    """
 
     environments: tuple[str, ...] = ()
     as_of: datetime | None = None
     upgrade_all: bool = False
     upgrade: frozenset[str] = frozenset()
     allow_loss: bool = False
+    built: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +65,7 @@ def lock(context: Context, options: Options) -> LockResult:
     Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError`` with ``locks/`` untouched.
     """
     begin = time.perf_counter()
-    spec = context.spec()
+    spec = read_spec(context)
     wanted = _wanted(spec, options.environments)
     folder = cache_folder(context.environ)
     with context.store.exclusive(folder, context.progress.note):
@@ -113,14 +120,16 @@ class _Run:
         self.old = old
         now = datetime.fromtimestamp(int(context.clock()), UTC)
         self.cutoff = options.as_of or now
+        records = old.grid.git if old.grid else ()
+        self.git = git_wheels(context, spec, records, options.built, self._upgrade())
 
     def run(self) -> LockResult:
         """Resolve, prove, compare with the old locks, write."""
         with ExitStack() as stack:
             involved = [e for group in groups_of(self.spec, self.wanted) for e in group]
-            ports = open_ports(self.context, self.spec, involved, self.old.locks, self.cutoff)
-            uv, learner = stack.enter_context(ports)
             upgrade = self._upgrade()
+            ports = open_ports(self.context, self.spec, involved, self.old.locks, self.cutoff, git=self.git)
+            uv, learner = stack.enter_context(ports)
             digest = "" if upgrade is None else " ".join([_digest_texts(self.old.texts), *sorted(upgrade)])
             resolver = Resolver(uv=uv, learner=learner, old=self.old.locks, old_digest=digest, upgrade=upgrade)
             stack.callback(resolver.pool.shutdown, cancel_futures=True)
@@ -137,11 +146,18 @@ class _Run:
         return None if self.options.upgrade_all else self.options.upgrade
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
+        records = self._git_records()
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
             kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
-            if kept and not new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
+            same = self.old.grid is not None and self.old.grid.git == records
+            if kept and same and not new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
                 return self.old.texts[BUILD_PATH]
-        return lock_build(resolver, cells.values())
+        return lock_build(resolver, cells.values(), records)
+
+    def _git_records(self) -> tuple[GitRecord, ...]:
+        kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
+        before = self.old.grid.git if self.old.grid else ()
+        return git_records(self.wanted, self.git.known, before, kept)
 
     # -- what comes of it ------------------------------------------------------------------------------
 
@@ -161,7 +177,7 @@ class _Run:
             uv=uv,
             apart=solved.apart or self._kept_apart(),
         )
-        grid = replace(grid, sources=sources)
+        grid = replace(grid, sources=sources, git=self._git_records())
         if self.old.grid is not None:
             lost = lost_cells(grid, self.old.grid)
             if lost and not self.options.allow_loss:

@@ -18,7 +18,7 @@ from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import DistMetadata, IndexFile, Page, split_key
+from lockgrid.model.index import DistMetadata, IndexFile, Page, is_git, split_key
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
@@ -100,6 +100,8 @@ class Facts:
 def at_index(key: str) -> str:
     """Which index was looked at, as the end of a sentence: empty unless ``[sources]`` names one."""
     index = split_key(key)[1]
+    if is_git(index):
+        return " (built from git)"
     return f" (index {index})" if index else ""
 
 

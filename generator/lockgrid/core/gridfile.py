@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lockgrid.core.digest import digest_text
+from lockgrid.core.gitrecord import git_record, git_table
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import Finding
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, SourceRecord
@@ -54,6 +55,12 @@ def render_grid(grid: Grid) -> str:
         for record in grid.findings:
             findings.append(tomlkit.item(_found(record)))
         document.add("findings", findings)
+    if grid.git:
+        document.add(tomlkit.nl())
+        records = tomlkit.aot()
+        for entry in grid.git:
+            records.append(tomlkit.item(git_table(entry)))
+        document.add("git", records)
     text = tomlkit.dumps(document)
     # Under the header, so that whoever edits anything below it is found out.
     head, separator, rest = text.partition("schema = ")
@@ -206,6 +213,7 @@ def parse_grid(text: str) -> Grid:
             rules=data.get("rules", 0),
             findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
             sources=tuple(_source(entry) for entry in data.get("sources", ())),
+            git=tuple(git_record(entry) for entry in data.get("git", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error

@@ -26,7 +26,7 @@ from lockgrid.cli_base import json_option, moment, open_context, print_json
     "--as-of",
     callback=moment,
     metavar="DATE",
-    help="Build with nothing newer. [default: the cut-off of locks/, or now]",
+    help="Build with nothing newer. [default: as locks/, or now]",
 )
 @json_option
 @click.pass_context

@@ -90,4 +90,5 @@ def write_pages(folder: Path) -> None:
 
 def _page(rows: list[tuple[str, str]]) -> str:
     links = "".join(f'<a href="{html.escape(link)}">{html.escape(text)}</a><br>\n' for link, text in rows)
-    return f'<!DOCTYPE html>\n<html>\n<head><meta name="pypi:repository-version" content="1.0"></head>\n<body>\n{links}</body>\n</html>\n'
+    head = '<meta name="pypi:repository-version" content="1.0">'
+    return f"<!DOCTYPE html>\n<html>\n<head>{head}</head>\n<body>\n{links}</body>\n</html>\n"

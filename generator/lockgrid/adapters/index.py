@@ -43,8 +43,8 @@ def _silent(_done: int, _total: int) -> None:
 class Index:
     """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it.
 
-    ``anew``: no page comes from a cache. ``here`` are file URLs that lockgrid itself made, of wheels on this machine: no
-    index can lead to a file of it.
+    ``anew``: no page comes from a cache. ``here`` are file URLs that lockgrid itself made, of wheels on this machine:
+    no index can lead to a file of it.
     """
 
     def __init__(

@@ -22,6 +22,7 @@ from lockgrid.adapters.gitbuild import Place, asked_by_backend, build, build_env
 from lockgrid.adapters.gitwheels import read_wheel, write_pages
 from lockgrid.adapters.rewheel import rewrite_wheel
 from lockgrid.adapters.source import LocalFile
+from lockgrid.adapters.store import Store
 from lockgrid.adapters.uv import Uv
 from lockgrid.commands.build import resolve_requirements
 from lockgrid.commands.context import Context, unknown_environment
@@ -96,8 +97,8 @@ def build_wheels(context: Context, options: Options) -> list[Made]:
     except OSError as error:
         raise disk_error(options.folder, error) from error
     with ExitStack() as stack:
-        # One writer for each cache: its mirrors and its places of building are shared by projects.
-        stack.enter_context(context.store.exclusive(folder.parent, context.progress.note))
+        # Mirrors and places of building are shared by all projects.
+        stack.enter_context(Store(folder).exclusive(folder.parent, context.progress.note))
         old = read_locked(context)
         now = datetime.fromtimestamp(int(context.clock()), UTC)
         cutoff = options.as_of or (old.grid.exclude_newer if old.grid else now)
@@ -107,13 +108,17 @@ def build_wheels(context: Context, options: Options) -> list[Made]:
         resolver = Resolver(uv=uv, learner=learner, old=old.locks, old_digest=digest, upgrade=frozenset())
         stack.callback(resolver.pool.shutdown, cancel_futures=True)
         pythons = _pythons(context, uv, options.pythons, targets)
-        made = []
+        made: list[Made] = []
         for source in distinct([environment]):
             fetched = _fetch(context, git, source, folder)
+            here: list[Made] = []
             for target, python in pythons.items():
-                one = _Build(context, resolver, git, old, options.folder)
+                if any(wheel_rank(one.filename, target) is not None for one in here):
+                    continue  # a wheel for every Python, or for an older one and those after it
                 place = Place(root=folder / "build" / f"{source.index}-{target.python}")
-                made.append(one.run(fetched, target, python, place))
+                build_one = _Build(context, resolver, git, old, options.folder)
+                here.append(build_one.run(fetched, target, python, place))
+            made += here
         write_pages(options.folder)
         return made
 
@@ -128,9 +133,8 @@ def _targets(environment: Environment) -> list[Target]:
     if not targets:
         known = ", ".join(dict.fromkeys(target.platform.name for target in environment.targets))
         what = f"this machine is {here or 'of no kind that lockgrid knows'}, and the environment is for {known}"
-        raise InputError(
-            [Problem(file=environment.file, key="platforms", what=what)], next_step="build on one of these"
-        )
+        problem = Problem(file=environment.file, key="platforms", what=what)
+        raise InputError([problem], next_step="build on one of these")
     return targets
 
 

@@ -115,7 +115,7 @@ def carried_records(
 
 
 def read_spec(context: Context) -> Spec:
-    """``envs/``, validated. Where ``[git]`` names a branch, a tag or a short commit, the error has the commit to write."""
+    """``envs/``, validated; where ``[git]`` names a branch, a tag or a short commit, the error has the one to write."""
     try:
         return context.spec()
     except InputError as error:

@@ -31,8 +31,9 @@ def open_ports(
 ) -> Iterator[tuple[Uv, Learner]]:
     """Uv and what there is to learn for the ``involved`` environments, with ``locks`` in place.
 
-    ``git`` is what is known of git sources, by default what the grid and ``$LOCKGRID_BUILT`` tell. ``anew``: pages are asked of the index, however lately they were. Raises ``InputError`` for settings of uv and
-    for ``[sources]`` that name no index.
+    ``git`` is what is known of git sources, by default what the grid and ``$LOCKGRID_BUILT`` tell. ``anew``: pages are
+    asked of the index, however lately they were. Raises ``InputError`` for settings of uv and for ``[sources]`` that
+    name no index.
     """
     now = context.clock()
     with ExitStack() as stack:

@@ -1,7 +1,7 @@
 """``[git]``: which URLs and commits may stand there, the digest of a commit's content, and what a built wheel says.
 
-Every wheel that ``lockgrid build`` makes holds ``<name>-<version>.dist-info/lockgrid-git.json``, which tells what it was
-built from. RECORD covers it, and so does the sha256 that the lockfile pins: it goes wherever the wheel goes.
+Every wheel that ``lockgrid build`` makes holds a file ``model.git.PROVENANCE`` in its .dist-info folder, which tells
+what it was built from. RECORD covers it, and so does the sha256 that the lockfile pins: it goes wherever the wheel goes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import urlsplit
 
 from lockgrid.model.git import Provenance, TreeFile
@@ -109,8 +110,9 @@ def decode_provenance(data: bytes) -> Provenance | None:
         document = json.loads(data)
         if document.pop("schema") != _PROVENANCE_SCHEMA:
             return None
-        lists = {key: tuple(map(str, document[key])) for key in ("requires", "pins")}
-        return Provenance(**{key: str(document[key]) for key in texts}, **lists)
+        values: dict[str, Any] = {key: str(document[key]) for key in texts}
+        values |= {key: tuple(map(str, document[key])) for key in ("requires", "pins")}
+        return Provenance(**values)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -226,4 +226,4 @@ def git_lines(records: Sequence[GitRecord]) -> Iterator[str]:
         names = ", ".join(record.environments)
         yield f"{names}: {record.package} is built from git commit {record.rev[:12]}, for {platforms or 'nothing yet'}"
     if records:
-        yield "to install these locks, uv and pip need the wheels that were built: --find-links DIR, or an index with them"
+        yield "to install these locks, uv and pip need the wheels that were built: --find-links DIR, or an index"

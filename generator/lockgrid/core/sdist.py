@@ -42,7 +42,7 @@ def build_requirements(filename: str, data: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BuildSystem:
-    """``[build-system]`` (PEP 517, 518): requirements, the backend as ``module:object``, folders of the tree with it."""
+    """``[build-system]`` (PEP 517, 518): what it requires, the backend as ``module:object``, folders that hold it."""
 
     requires: tuple[str, ...] = _LEGACY
     backend: str = _LEGACY_BACKEND

@@ -51,6 +51,23 @@ def hash_of(path: Path) -> str:
         raise disk_error(path, error) from error
 
 
+def copy_file(source: Path, path: Path, partial: Path, file: IndexFile) -> None:
+    """A file of this machine at its place, by way of ``partial``. Raises ``ToolError`` and ``HashMismatchError``."""
+    if _is_whole(path, file):
+        return
+    beside = partial / file.sha256
+    try:
+        for folder in (partial, path.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, beside)
+        if (found := hash_of(beside)) != file.sha256:
+            beside.unlink()
+            raise HashMismatchError(f"it has sha256 {found}, and {file.sha256} is locked", where=str(source))
+        beside.replace(path)
+    except OSError as error:
+        raise disk_error(path, error) from error
+
+
 def disk_error(path: Path, error: OSError) -> ToolError:
     """The error for a file that cannot be written or read; what is whole stays."""
     return ToolError(

@@ -32,6 +32,9 @@ _BATCH = 16
 _METADATA = "metadata-2"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
+#: What to do where a wheel that was built from git is needed.
+NOT_AT_HAND = "set LOCKGRID_BUILT to the folder that `lockgrid build` filled"
+
 #: Told how many of how many are done.
 Advance = Callable[[int, int], None]
 
@@ -251,8 +254,13 @@ class Index:
 
     def download_to(self, files: Mapping[Path, IndexFile], partial: Path, transfer: Advance = _silent) -> Downloaded:
         """Every file at its path, with the hash that the index states; see ``adapters.download``."""
-        from lockgrid.adapters.download import Downloads
+        from lockgrid.adapters.download import Downloads, copy_file
 
+        for path, file in files.items():
+            if file.url in self._here:
+                copy_file(_local_path(file), path, partial, file)
+            elif not file.url and not path.exists():
+                raise ToolError("it was built from git, and is not at hand", where=file.filename, next_step=NOT_AT_HAND)
         downloads = Downloads(files, partial, transfer)
         if downloads.missing:
             self._run(downloads.run)

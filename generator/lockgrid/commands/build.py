@@ -26,7 +26,7 @@ _WHERE = "what envs/ has built"
 def lock_build(resolver: Resolver, cells: Iterable[ProvenCell], git: Sequence[GitRecord] = ()) -> str:
     """Resolve, prove and render the build requirements of the sdists in ``cells``, and of what was built from git.
 
-    The bytes of a wheel from git are pinned, so what built it is pinned to what it says: else none could build it again.
+    The bytes of a wheel from git are pinned, so what built it is pinned to what it says: else none can build it again.
     """
     targets: dict[str, dict[Target, None]] = {}
     sdists: dict[str, Pin] = {}

@@ -1,7 +1,7 @@
 """``[git]``: which URLs and commits may stand there, the digest of a commit's content, and what a built wheel says.
 
 Every wheel that ``lockgrid build`` makes holds a file ``model.git.PROVENANCE`` in its .dist-info folder, which tells
-what it was built from. RECORD covers it, and so does the sha256 that the lockfile pins: it goes wherever the wheel goes.
+what it was built from. RECORD covers it, and so does the sha256 that the lockfile pins: it goes where the wheel goes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from integration.conftest import MakeProject
 from integration.locked import Locks
 from integration.machine import HERE
 from support import scenario
-from support.gitrepo import PACKAGE, Repository, build_tools, compiler, extension, pythons
+from support.gitrepo import PACKAGE, Repository, build_tools, compiler, extension, pythons, two_pythons
 from support.index import LocalIndex
 from support.metadata import sha256
 from support.sandbox import Project
@@ -39,14 +39,15 @@ class Toolchain:
         self.wheels = folder
 
     @property
-    def two(self) -> tuple[str, str]:
+    def two(self) -> tuple[str, ...]:
         """The two Pythons that wheels are built for, of those in the targets."""
-        found = list(pythons())
-        return found[0], found[1]
+        return two_pythons()
 
     def write(self, rev: str, *, url: str = "", requires: str = f'"{PACKAGE}", "dep"', more: str = "") -> None:
         """The environment ``app``."""
-        text = f'requires = [{requires}]\n[git]\n{PACKAGE} = {{ url = "{url or self.repository.url}", rev = "{rev}" }}\n'
+        text = (
+            f'requires = [{requires}]\n[git]\n{PACKAGE} = {{ url = "{url or self.repository.url}", rev = "{rev}" }}\n'
+        )
         (self.project.folder / "envs/app.toml").write_text(text + more)
 
     def build(self, *words: str, folder: Path | None = None, code: int = 0, **env: str) -> str:
@@ -76,9 +77,11 @@ def tools() -> Iterator[LocalIndex]:
 
 def make(make_project: MakeProject, index: LocalIndex, folder: Path) -> Toolchain:
     """A project that names nothing yet, and a repository with one commit."""
-    rows = "".join(f'[targets.platforms.{name}]\nglibc = "2.40"\n' for name in (HERE, OTHER) if name.startswith("linux"))
+    rows = "".join(
+        f'[targets.platforms.{name}]\nglibc = "2.40"\n' for name in (HERE, OTHER) if name.startswith("linux")
+    )
     rows += "".join(f'[targets.platforms.{name}]\nmacos = "15.0"\n' for name in (HERE, OTHER) if name.startswith("mac"))
-    known = [*list(pythons())[:2], "3.20"]
+    known = [*two_pythons(), "3.20"]
     content = scenario.parse(f'[envs.app]\nrequires = ["dep"]\n[targets]\npythons = {known}\n{rows}')
     project = make_project(content, index)
     made = Toolchain(project, Repository(folder / "repository"), index, folder / "wheels")
@@ -117,7 +120,8 @@ def test_the_lockfile_pins_the_wheels_that_were_built(built: Toolchain) -> None:
     assert len(made) == 2
     lockfile = Locks(built.project)[f"app/{HERE}"]
     assert lockfile.hashes(PACKAGE) == set(made.values())
-    assert built.repository.url not in lockfile.text and "file:" not in lockfile.text
+    assert built.repository.url not in lockfile.text
+    assert "file:" not in lockfile.text
     built.project.run("check").expect(0)
 
 
@@ -155,7 +159,8 @@ def test_nothing_that_is_built_fails_before_a_lock_of_nothing_is_written(
 ) -> None:
     made = make(make_project, tools, tmp_path)
     said = made.project.run("lock").expect(3).err
-    assert "is not built" in said and "lockgrid build app -o DIR" in said
+    assert "is not built" in said
+    assert "lockgrid build app -o DIR" in said
     assert made.project.snapshot() == {}
 
 
@@ -223,7 +228,8 @@ def test_a_cell_that_was_never_judged_needs_its_wheel(copy: Toolchain) -> None:
     before = copy.project.snapshot()
     shutil.copy(copy.project.folder / "envs/app.toml", copy.project.folder / "envs/more.toml")
     said = copy.project.run("lock").expect(2).err
-    assert "it is not at hand" in said and "--built DIR" in said
+    assert "it is not at hand" in said
+    assert "--built DIR" in said
     assert copy.project.snapshot() == before
     copy.lock()
 
@@ -247,7 +253,8 @@ def test_other_bytes_under_a_locked_name_are_refused_until_they_are_meant(copy: 
     path = next(copy.wheels.glob("*.whl"))
     path.write_bytes(path.read_bytes() + b"\0")
     said = copy.lock(code=4)
-    assert "has other bytes than when it was locked" in said and path.name in said
+    assert "has other bytes than when it was locked" in said
+    assert path.name in said
     assert copy.project.snapshot() == before
     copy.lock("-P", PACKAGE)
     assert sha256(path.read_bytes()) in Locks(copy.project)[f"app/{HERE}"].hashes(PACKAGE)
@@ -292,7 +299,10 @@ def test_environments_with_two_commits_are_locked_apart(copy: Toolchain) -> None
         locks = Locks(copy.project)
         for name, version in (("app", "7.0.0"), ("new", "7.1.0")):
             assert locks.versions(name, HERE, copy.two[0])[PACKAGE] == version
-        assert {record["rev"]: record["environments"] for record in copy.grid()["git"]} == {rev: ["app"], newer: ["new"]}
+        assert {record["rev"]: record["environments"] for record in copy.grid()["git"]} == {
+            rev: ["app"],
+            newer: ["new"],
+        }
         copy.project.run("check").expect(0)
         assert "nothing changed" in copy.lock("new")
     finally:
@@ -309,11 +319,13 @@ def test_audit_export_and_bundle_take_the_wheels_from_the_folder(copy: Toolchain
     target = ("--platform", HERE, "--python", copy.two[0])
     for words in (("audit",), ("bundle", "app", *target, "-o", str(tmp_path / "bundle"))):
         said = copy.project.run(*words).expect(4).err
-        assert "not at hand" in said and "LOCKGRID_BUILT" in said
+        assert "not at hand" in said
+        assert "LOCKGRID_BUILT" in said
         copy.project.run(*words, env={"LOCKGRID_BUILT": str(copy.wheels)}).expect(0)
     assert wheels_of(tmp_path / "bundle/wheels").items() & wheels_of(copy.wheels).items()
     text = copy.project.run("export", "app", *target).expect(0).out
-    assert f"{PACKAGE}==7.0.0" in text and f"# {PACKAGE}: built from git" in text
+    assert f"{PACKAGE}==7.0.0" in text
+    assert f"# {PACKAGE}: built from git" in text
     copy.project.run("export", "app", *target, "--format", "pylock").expect(4)
     there = {"LOCKGRID_BUILT": str(copy.wheels)}
     assert copy.wheels.as_uri() in copy.project.run("export", "app", *target, "--format", "pylock", env=there).out

@@ -27,7 +27,7 @@ PyMODINIT_FUNC PyInit__kernels(void) { return PyModule_Create(&module); }
 """
 
 #: A backend that does what makes builds differ: absolute paths, debug information, the time of day, any order.
-_BACKEND = '''
+_BACKEND = """
 import os, random, shlex, subprocess, sys, sysconfig, time, zipfile
 
 def get_requires_for_build_wheel(config=None):
@@ -66,7 +66,7 @@ def build_wheel(out, config=None, metadata=None):
         for path, data in members:
             archive.writestr(zipfile.ZipInfo(path, time.localtime()[:6]), data)
     return final
-'''
+"""
 
 
 def build_tools() -> list[Built]:
@@ -104,6 +104,13 @@ def pythons() -> dict[str, str]:
             if headers and name == "cpython" and not free_threaded and int(version.partition(".")[2]) >= 10:
                 found.setdefault(version, candidate)
     return dict(sorted(found.items(), key=lambda item: int(item[0].partition(".")[2])))
+
+
+def two_pythons() -> tuple[str, ...]:
+    """The versions that tests build for: that of the tests, which has pip, and another; fewer where there are fewer."""
+    mine = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    chosen = sorted(pythons(), key=lambda python: python != mine)[:2]
+    return tuple(sorted(chosen, key=lambda python: int(python.partition(".")[2])))
 
 
 class Repository:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import MakeProject
-from integration.test_git import HERE, Toolchain, make, pytestmark, tools, wheels_of
+from integration.machine import HERE
+from integration.test_git import Toolchain, make, pytestmark, tools, wheels_of
 from support.gitrepo import PACKAGE, extension, pythons
 from support.index import LocalIndex
 

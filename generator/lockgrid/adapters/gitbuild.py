@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockgrid.adapters.rewheel import EARLIEST
 from lockgrid.adapters.uv import Uv
 from lockgrid.errors import ToolError
 from lockgrid.model.target import Target
@@ -149,7 +150,7 @@ def build_environ(place: Place, target: Target, seconds: int, path: str) -> dict
     """
     (place.root / "home").mkdir(exist_ok=True)
     values = {
-        "SOURCE_DATE_EPOCH": str(seconds),
+        "SOURCE_DATE_EPOCH": str(max(seconds, EARLIEST)),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

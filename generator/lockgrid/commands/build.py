@@ -103,7 +103,8 @@ def resolve_requirements(
         said = indent("\n".join(dict.fromkeys(b.text for b in reasons)))
         raise UnsatisfiableError(
             f"the build requirements of {', '.join(sorted(names))} cannot be installed:\n{said}",
-            next_step="require a version that has wheels, or one whose build requirements have",
+            next_step="require a version that has wheels, or one whose build requirements have; "
+            "a wheel from git may have to be built again, with what there is now",
         )
     return cells
 
@@ -143,7 +144,8 @@ def _assemble(cells: Iterable[ProvenCell], asked_by: Mapping[str, list[str]]) ->
                 raise ToolError(
                     f"{name} is {version} on one platform and {seen[name, python]} on another for Python {python}",
                     where=_WHERE,
-                    next_step="build.txt holds one version a Python; require one in the sdist's environment",
+                    next_step="build.txt holds one version a Python: require one in the sdist's environment, or build "
+                    "the wheels from git with the same --as-of on all machines",
                 )
     pins = [
         LockedPin(

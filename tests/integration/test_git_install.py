@@ -81,7 +81,18 @@ def test_uv_refuses_other_bytes(copy: Toolchain, tmp_path: Path) -> None:
 @pytest.mark.skipif(PYTHON not in two_pythons(), reason="the Python of the tests has no headers")
 def test_pip_installs_it_from_the_folder(built: Toolchain, pip: Path, tmp_path: Path) -> None:
     python = new_venv(built.project, tmp_path / "venv")
-    words: list[str | Path] = [pip, "-m", "pip", "--python", python, "install", "--quiet", "--require-hashes", "-r", LOCKFILE]
+    words: list[str | Path] = [
+        pip,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "-r",
+        LOCKFILE,
+    ]
     words += ["--find-links", built.wheels, "--index-url", built.index.url]
     subprocess.run(words, cwd=built.project.folder, env=built.project.environment(), check=True)
     assert runs(tmp_path / "venv").startswith("5 ")

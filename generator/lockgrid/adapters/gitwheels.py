@@ -46,7 +46,14 @@ def read_wheel(path: Path) -> BuiltWheel:
         size = path.stat().st_size
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise ToolError(f"it is no wheel: {error}", where=str(path), next_step="build it again") from error
-    return BuiltWheel(path=path, sha256=sha256, size=size, metadata=parse_metadata(file, found[0]), provenance=found[1])
+    return BuiltWheel(
+        filename=path.name,
+        url=path.resolve().as_uri(),
+        sha256=sha256,
+        size=size,
+        metadata=parse_metadata(file, found[0]),
+        provenance=found[1],
+    )
 
 
 def _wheel_name(filename: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
@@ -23,12 +22,12 @@ Identity = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of one commit of one package. ``paths``: by file name, where a wheel is at hand."""
+    """What is known of one commit of one package. ``urls``: by file name, of wheels that are at hand."""
 
     tree: str
     build_requires: tuple[str, ...]
     wheels: tuple[GitWheel, ...]
-    paths: Mapping[str, Path]
+    urls: Mapping[str, str]
 
 
 def identity(source: GitSource) -> Identity:
@@ -56,7 +55,7 @@ def gather(
     known: dict[Identity, Known] = {}
     for record in records:
         key = record.package, record.rev, record.subdirectory
-        new = Known(tree=record.tree, build_requires=record.build_requires, wheels=record.wheels, paths={})
+        new = Known(tree=record.tree, build_requires=record.build_requires, wheels=record.wheels, urls={})
         known[key] = _joined(key, known[key], new) if key in known else new
     wanted = {identity(source): source for source in sources}
     said = []
@@ -68,7 +67,7 @@ def gather(
         identities = (name, origin.rev, origin.subdirectory) if origin else None
         if origin is None or identities not in wanted:
             what = f"was built from commit {origin.rev}" if origin else "does not say what it was built from"
-            said.append(f"{wheel.path.name} {what}, so it is not used: [git] names another commit of {name}")
+            said.append(f"{wheel.filename} {what}, so it is not used: [git] names another commit of {name}")
             continue
         found = _known(wheel, origin)
         before = known.get(identities)
@@ -82,7 +81,7 @@ def gather(
 def _known(wheel: BuiltWheel, origin: Provenance) -> Known:
     metadata = wheel.metadata
     entry = GitWheel(
-        filename=wheel.path.name,
+        filename=wheel.filename,
         sha256=wheel.sha256,
         size=wheel.size,
         version=metadata.version,
@@ -94,8 +93,8 @@ def _known(wheel: BuiltWheel, origin: Provenance) -> Known:
         requires_python=metadata.requires_python or "",
         extras=metadata.provides_extra,
     )
-    paths = {entry.filename: wheel.path}
-    return Known(tree=origin.tree, build_requires=origin.requires, wheels=(entry,), paths=paths)
+    urls = {entry.filename: wheel.url}
+    return Known(tree=origin.tree, build_requires=origin.requires, wheels=(entry,), urls=urls)
 
 
 def _check_bytes(before: Known, found: Known, name: str, upgrade: Collection[str] | None) -> None:
@@ -120,7 +119,7 @@ def _joined(key: Identity, before: Known, new: Known) -> Known:
         tree=new.tree,
         build_requires=tuple(sorted({*before.build_requires, *new.build_requires})),
         wheels=tuple(wheels[name] for name in sorted(wheels)),
-        paths={**before.paths, **new.paths},
+        urls={**before.urls, **new.urls},
     )
 
 
@@ -147,17 +146,17 @@ def pages(
         releases: dict[str, tuple[IndexFile, ...]] = {}
         digest = sha256()
         for wheel in entry.wheels if entry else ():
-            path = entry.paths.get(wheel.filename) if entry else None
+            url = entry.urls.get(wheel.filename, "") if entry else ""
             file = IndexFile(
                 filename=wheel.filename,
-                url=path.resolve().as_uri() if path else "",
+                url=url,
                 sha256=wheel.sha256,
                 size=wheel.size,
                 requires_python=wheel.requires_python or None,
             )
             releases[wheel.version] = (*releases.get(wheel.version, ()), file)
             metadata[wheel.sha256] = wheel_metadata(source.name, wheel)
-            digest.update(repr((file.filename, file.sha256, bool(path), wheel)).encode())
+            digest.update(repr((file.filename, file.sha256, bool(url), wheel)).encode())
         key = page_key(source.name, source.index)
         found[key] = Page(name=source.name, releases=releases, digest=digest.hexdigest())
     return found, metadata

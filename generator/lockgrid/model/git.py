@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from lockgrid.model.index import DistMetadata
 
@@ -40,9 +39,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltWheel:
-    """A wheel in a folder. ``provenance`` is its file ``PROVENANCE``, empty where it has none."""
+    """A wheel in a folder; ``url`` is where. ``provenance`` is its file ``PROVENANCE``, empty where it has none."""
 
-    path: Path
+    filename: str
+    url: str
     sha256: str
     size: int
     metadata: DistMetadata

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -65,7 +64,8 @@ ORIGIN = Provenance(
 def built(origin: Provenance | None = ORIGIN, sha256: str = WHEEL.sha256, name: str = NAME) -> BuiltWheel:
     said = DistMetadata(name="cmsis-nn", version="7.0.0", requires_dist=("dep",), provides_extra=("more",))
     return BuiltWheel(
-        path=Path("/wheels", name),
+        filename=name,
+        url=f"file:///wheels/{name}",
         sha256=sha256,
         size=10,
         metadata=replace(said, requires_python=">=3.10"),
@@ -84,7 +84,7 @@ def test_wheels_of_the_grid_and_of_a_folder_are_known_together() -> None:
     other = built(name=NAME.replace("312", "311"), sha256=digest("other"))
     known, said = gather([SOURCE], [RECORD], [other], frozenset())
     assert [w.filename for w in known[identity(SOURCE)].wheels] == [NAME.replace("312", "311"), NAME]
-    assert list(known[identity(SOURCE)].paths) == [NAME.replace("312", "311")]
+    assert list(known[identity(SOURCE)].urls) == [NAME.replace("312", "311")]
     assert said == []
 
 

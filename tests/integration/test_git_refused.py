@@ -11,7 +11,7 @@ import pytest
 from integration.conftest import MakeProject
 from integration.machine import HERE
 from integration.test_git import Toolchain, make, pytestmark, tools, wheels_of
-from support.gitrepo import PACKAGE, extension, pythons
+from support.gitrepo import PACKAGE, Repository, extension, pythons
 from support.index import LocalIndex
 
 __all__ = ["pytestmark", "tools"]  # the same marks, and a fixture
@@ -84,6 +84,23 @@ def test_a_tag_keeps_a_commit_that_no_branch_leads_to(fresh: Toolchain) -> None:
     build_one(fresh)
 
 
+def test_the_id_of_a_tag_is_told_from_that_of_a_commit(fresh: Toolchain) -> None:
+    fresh.repository.git("tag", "--annotate", "--message=seven", "v7")
+    fresh.write(fresh.repository.git("rev-parse", "v7"))
+    said = build_one(fresh, 4)
+    assert "is a tag and no commit" in said
+    assert f'write rev = "{fresh.repository.git("rev-parse", "HEAD")}"' in said
+
+
+def test_a_repository_whose_commits_are_sha256(fresh: Toolchain, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "long", "--object-format=sha256")
+    rev = repository.commit(extension())
+    assert len(rev) == 64
+    fresh.write(rev, url=repository.url)
+    build_one(fresh)
+    fresh.lock()
+
+
 def test_another_content_under_the_same_commit_is_refused(fresh: Toolchain) -> None:
     build_one(fresh)
     fresh.lock()
@@ -126,6 +143,8 @@ def test_nothing_of_a_repository_or_of_git_runs_while_it_is_fetched(fresh: Toolc
     (place,) = (fresh.project.store / "git/build").iterdir()
     assert (place / "source/src/kernels.c").read_text() == source
     assert b"\r" not in (place / "source/package.txt").read_bytes()
+    # Of two files none is newer, whichever was written first.
+    assert len({path.stat().st_mtime for path in (place / "source").rglob("*.*") if path.is_file()}) == 1
 
 
 def test_a_submodule_is_not_fetched_and_that_is_said(fresh: Toolchain, tmp_path: Path) -> None:

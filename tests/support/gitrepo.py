@@ -116,10 +116,10 @@ def two_pythons() -> tuple[str, ...]:
 class Repository:
     """A repository in a folder, on the branch ``main``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *words: str) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet", "--initial-branch=main", *words)
 
     @property
     def url(self) -> str:

@@ -79,11 +79,14 @@ class Git:
             found[ref.removesuffix("^{}")] = commit  # the peeled line comes after the tag's own
         return found
 
-    def fetch(self, url: str, mirror: Path) -> None:
-        """Bring all branches and tags into ``mirror``, a bare repository that is made where there is none."""
+    def fetch(self, url: str, mirror: Path, kind: str = "sha1") -> None:
+        """Bring all branches and tags into ``mirror``, a bare repository that is made where there is none.
+
+        ``kind``: which hash names its commits, ``sha1`` or ``sha256``.
+        """
         if not (mirror / "HEAD").is_file():
             mirror.mkdir(parents=True, exist_ok=True)
-            self._text(["init", "--quiet", "--bare", "--template=", str(mirror)], url)
+            self._text(["init", "--quiet", "--bare", "--template=", f"--object-format={kind}", str(mirror)], url)
         words = ["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head", "--", url]
         self._text([*words, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], url, mirror)
 
@@ -103,9 +106,10 @@ class Git:
         """When the commit was made, in seconds since the epoch."""
         return int(self._text(["show", "--no-patch", "--no-show-signature", "--format=%ct", rev], rev, mirror))
 
-    def export(self, mirror: Path, rev: str, folder: Path) -> Exported:
+    def export(self, mirror: Path, rev: str, folder: Path, seconds: int) -> Exported:
         """Write the content of a commit into ``folder``, which must be new: links last, so none is written through.
 
+        All are as old as ``seconds`` says, since the epoch: what a build makes anew may depend on which is older.
         A submodule stays an empty folder, and a file of Git LFS the pointer that the repository holds. Raises
         ``ToolError`` for a path or a link that leads out of the folder.
         """
@@ -123,6 +127,7 @@ class Git:
             else:
                 content = next(blobs)
                 _write(folder, path, entry, content)
+                _date(path, seconds)
                 if content.startswith(_LFS):
                     pointers.append(_shown(entry.path))
             files.append(TreeFile(path=entry.path, mode=entry.mode, sha256=sha256(content).hexdigest()))
@@ -213,3 +218,9 @@ def _write(folder: Path, path: Path, entry: Entry, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
     path.chmod(0o755 if entry.mode == "100755" else 0o644)
+
+
+def _date(path: Path, seconds: int) -> None:
+    """Make a file as old as that; a link where the system can."""
+    if not path.is_symlink() or os.utime in os.supports_follow_symlinks:
+        os.utime(path, (seconds, seconds), follow_symlinks=os.utime not in os.supports_follow_symlinks)

@@ -72,7 +72,7 @@ class WheelBuild:
         source = fetched.source
         self.context.progress.step(f"building {source.label} for Python {target.python}")
         place.clear()
-        exported = self.git.export(fetched.mirror, source.rev, place.source)
+        exported = self.git.export(fetched.mirror, source.rev, place.source, fetched.seconds)
         self._say(source, exported)
         tree = tree_digest(exported.files)
         self._check_tree(source, tree)

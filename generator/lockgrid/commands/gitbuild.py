@@ -33,6 +33,7 @@ from lockgrid.model.spec import Environment, GitSource
 from lockgrid.model.target import Target
 
 _WHERE = "command line"
+_SHA1_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +131,16 @@ def _pythons(context: Context, uv: Uv, asked: Sequence[str], targets: Sequence[T
 def _fetch(context: Context, git: Git, source: GitSource, folder: Path) -> Fetched:
     """The commit, if a branch or a tag of the repository leads to it. Raises ``ToolError``."""
     context.progress.step(f"fetching {source.label}")
-    mirror = folder / f"{sha256(source.url.encode()).hexdigest()[:24]}.git"
-    git.fetch(source.url, mirror)
+    kind = "sha1" if len(source.rev) == _SHA1_DIGITS else "sha256"
+    mirror = folder / f"{sha256(f'{kind} {source.url}'.encode()).hexdigest()[:24]}.git"
+    git.fetch(source.url, mirror, kind)
+    where = f"{source.file}: {source.key}"
+    if (commit := git.commit(mirror, source.rev)) not in ("", source.rev):
+        raise ToolError(f"{source.rev} is a tag and no commit", where=where, next_step=f'write rev = "{commit}"')
     if not git.is_reachable(mirror, source.rev):
         raise ToolError(
             f"no branch and no tag leads to commit {source.rev}: it never was there, or the history was rewritten",
-            where=f"{source.file}: {source.key}",
+            where=where,
             next_step="find out what became of it; then name another commit, or a repository that keeps this one",
         )
     return Fetched(source=source, mirror=mirror, seconds=git.seconds(mirror, source.rev))

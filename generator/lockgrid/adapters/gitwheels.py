@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from lockgrid.adapters.download import disk_error, hash_of
+from lockgrid.adapters.disk import disk_error, hash_of
 from lockgrid.adapters.wheel import is_own, parse_metadata
 from lockgrid.errors import ToolError
 from lockgrid.model.git import PROVENANCE, BuiltWheel

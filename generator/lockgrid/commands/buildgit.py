@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lockgrid.adapters.contents import read_contents
-from lockgrid.adapters.download import hash_of
+from lockgrid.adapters.disk import hash_of
 from lockgrid.adapters.git import Exported, Git
 from lockgrid.adapters.gitbuild import Place, asked_by_backend, build, build_environ, fill_venv, last_lines
 from lockgrid.adapters.gitwheels import read_wheel

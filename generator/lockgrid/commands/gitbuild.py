@@ -12,7 +12,7 @@ from typing import Any
 
 from lockgrid.adapters.build import find_python, host_platform
 from lockgrid.adapters.cache import cache_folder
-from lockgrid.adapters.download import disk_error
+from lockgrid.adapters.disk import disk_error
 from lockgrid.adapters.git import Git
 from lockgrid.adapters.gitbuild import Place, probe
 from lockgrid.adapters.gitwheels import write_pages

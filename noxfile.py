@@ -7,6 +7,7 @@ backend from its lockfile and runs its flow; ``nox -s flows`` does so for all of
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -26,6 +27,7 @@ from sessions.crosscheck import crosscheck as judge_locks
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_command
 from sessions.uvsettings import uv_env
+from sessions.ways import ways as go_every_way
 
 LOCKS = ROOT / "locks"
 T = TypeVar("T")
@@ -131,6 +133,14 @@ def bench(session: nox.Session) -> None:
 def crosscheck(session: nox.Session) -> None:
     """Have pip's own resolver judge the locks of this machine. Arguments: [ENV...] [--python X.Y | --every-python]."""
     _orderly(session, lambda: judge_locks(session.posargs))
+
+
+@nox.session
+def ways(session: nox.Session) -> None:
+    """Install the cells of this machine in every way and compare. Arguments: [ENV...] [--python X.Y] [--way WAY]..."""
+    install_tools(session)
+    lockgrid = shutil.which("lockgrid", path=os.pathsep.join(session.virtualenv.bin_paths or []))
+    _orderly(session, lambda: go_every_way(session.posargs, [lockgrid or "lockgrid"]))
 
 
 # -- the backends -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid.cli_base import json_option, moment, open_context, print_json
+from lockgrid.cli_base import as_of_option, json_option, open_context, print_json
 
 
 @click.command()
@@ -22,12 +22,7 @@ from lockgrid.cli_base import json_option, moment, open_context, print_json
     help="Where the wheels go, and pages of links to them; others in it stay.",
 )
 @click.option("--python", "pythons", multiple=True, metavar="X.Y|PATH", help="[default: every one of ENV that is here]")
-@click.option(
-    "--as-of",
-    callback=moment,
-    metavar="DATE",
-    help="Build with nothing newer. [default: as locks/, or now]",
-)
+@as_of_option("Build with nothing newer. [default: as locks/, or now]")
 @json_option
 @click.pass_context
 def build(

@@ -1,226 +1,196 @@
-"""git: looks up commits, fetches a repository, and takes a commit's content out of it; runs nothing that it holds.
-
-No hook, no filter (such as that of Git LFS), no submodule and no helper by the name of a scheme is run. Content is read
-from git's objects, and not checked out: neither attributes nor the user's settings change a byte of it. How to reach a
-host (credential helpers, proxies, ssh, ``url.<base>.insteadOf``) is taken from the user's own git settings.
-"""
+"""The only place that reads git: what the files of a project were at a revision. It writes nothing."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from lockgrid.adapters.printable import printable
 from lockgrid.adapters.tools import find_tool
-from lockgrid.adapters.uvrun import scrub
-from lockgrid.errors import ToolError
-from lockgrid.model.git import TreeFile
+from lockgrid.errors import InputError, Problem, ToolError
 
-_LIMIT_SECONDS = 900.0
-_PROTOCOLS = "https:ssh:file"
-# Variables that say how to reach a host; every other GIT_ variable could lead git to another repository.
-_KEPT = ("GIT_ASKPASS", "GIT_CONFIG_", "GIT_HTTP_", "GIT_PROXY_", "GIT_SSH", "GIT_SSL_")
-_SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "credential.interactive=false",
-    "fetch.recurseSubmodules=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "protocol.ext.allow=never",
+_LIMIT_SECONDS = 300.0
+_INSTALL = "install git, or name a folder with the other locks instead of a revision"
+# A hook's or another git's variables say which repository, index and objects are meant, and another one is meant here.
+# These only say who the user is, how to reach a remote, and which settings of his own hold.
+_KEPT = (
+    "GIT_ASKPASS",
+    "GIT_AUTHOR_",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMITTER_",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_KEY_",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_VALUE_",
+    "GIT_EXEC_PATH",
+    "GIT_PROXY_SSL_",
+    "GIT_SSH",
+    "GIT_SSL_",
 )
-_REF = re.compile(r"([0-9a-f]+)\t(refs/(?:heads|tags)/\S+)")
-_LFS = b"version https://git-lfs.github.com/spec/v1"
-_SUBMODULE, _LINK = "160000", "120000"
+# Nothing that a repository's own settings name is run.
+_SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false", "log.showSignature=false")
+_FILES = frozenset({"100644", "100755"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A file of a commit: git's mode, the id of its content, its path."""
-
-    mode: str
-    id: str
-    path: bytes
+def find_git(environ: Mapping[str, str]) -> str:
+    """The git to run: ``$LOCKGRID_GIT``, or the first on PATH. Raises ``ToolError`` when there is none."""
+    return find_tool("git", environ, _INSTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """The content of a commit, written to a folder, and what was left out of it."""
+def git_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """What git shall see of the environment: no other repository, English, no pager, no questions, no locks."""
+    kept = {k: v for k, v in environ.items() if not k.upper().startswith("GIT_") or k.upper().startswith(_KEPT)}
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
 
-    files: tuple[TreeFile, ...]
-    submodules: tuple[str, ...]
-    pointers: tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one git run came to: its exit code, what it printed, what it said."""
+
+    code: int
+    out: bytes
+    said: str
+
+    @property
+    def line(self) -> str:
+        """The first line that it said, fit for a message."""
+        return printable(next((line for line in self.said.splitlines() if line.strip()), "").removeprefix("fatal: "))
 
 
 class Git:
-    """git under the user's settings for the network. Raises ``ToolError``, with no credentials in what it says."""
+    """The repository that ``folder`` (a project, at the top or below it) stands in.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._binary = find_tool("git", environ, "install git, or name one with LOCKGRID_GIT")
-        kept = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT)}
-        self._environ = {
-            **kept,
-            "GIT_ALLOW_PROTOCOL": _PROTOCOLS,
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_LFS_SKIP_SMUDGE": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "LC_ALL": "C",
-        }
+    ``settings`` (``name=value``) and ``variables`` hold further to those of all runs; ``limit`` in seconds for one run.
+    Raises ``ToolError`` where there is no git.
+    """
 
-    def refs(self, url: str) -> dict[str, str]:
-        """The commit of every branch and tag (``refs/heads/main``) of a repository; of a tag, what it points at."""
-        found: dict[str, str] = {}
-        for commit, ref in _REF.findall(self._text(["ls-remote", "--heads", "--tags", "--", url], url)):
-            found[ref.removesuffix("^{}")] = commit  # the peeled line comes after the tag's own
-        return found
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        settings: Iterable[str] = (),
+        variables: Mapping[str, str] | None = None,
+        limit: float = _LIMIT_SECONDS,
+    ) -> None:
+        self.folder = folder
+        self._binary = find_git(environ)
+        self._environ = {**git_environ(environ), **(variables or {})}
+        self._settings = [word for setting in (*_SETTINGS, *settings) for word in ("-c", setting)]
+        self._limit = limit
 
-    def fetch(self, url: str, mirror: Path, kind: str = "sha1") -> None:
-        """Bring all branches and tags into ``mirror``, a bare repository that is made where there is none.
-
-        ``kind``: which hash names its commits, ``sha1`` or ``sha256``.
-        """
-        if not (mirror / "HEAD").is_file():
-            mirror.mkdir(parents=True, exist_ok=True)
-            self._text(["init", "--quiet", "--bare", "--template=", f"--object-format={kind}", str(mirror)], url)
-        words = ["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head", "--", url]
-        self._text([*words, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], url, mirror)
-
-    def commit(self, mirror: Path, name: str) -> str:
-        """The commit that a name or the beginning of a commit stands for in a mirror, empty where there is none."""
-        found = self._run(["rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}"], mirror)
-        return found.stdout.decode().strip() if found.returncode == 0 else ""
-
-    def is_reachable(self, mirror: Path, rev: str) -> bool:
-        """Whether a branch or a tag leads to the commit: what is cut off by rewriting is not, even where it lingers."""
-        if self.commit(mirror, rev) != rev:
-            return False
-        words = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", rev, "refs/heads", "refs/tags"]
-        return bool(self._text(words, rev, mirror).strip())
-
-    def seconds(self, mirror: Path, rev: str) -> int:
-        """When the commit was made, in seconds since the epoch."""
-        return int(self._text(["show", "--no-patch", "--no-show-signature", "--format=%ct", rev], rev, mirror))
-
-    def export(self, mirror: Path, rev: str, folder: Path, seconds: int) -> Exported:
-        """Write the content of a commit into ``folder``, which must be new: links last, so none is written through.
-
-        All are as old as ``seconds`` says, since the epoch: what a build makes anew may depend on which is older.
-        A submodule stays an empty folder, and a file of Git LFS the pointer that the repository holds. Raises
-        ``ToolError`` for a path or a link that leads out of the folder.
-        """
-        listed = self._text(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", rev], rev, mirror)
-        entries = sorted(_entries(listed), key=lambda e: (e.mode == _LINK, e.path))
-        folder.mkdir(parents=True)
-        files, submodules, pointers = [], [], []
-        blobs = self._blobs(mirror, [entry.id for entry in entries if entry.mode != _SUBMODULE])
-        for entry in entries:
-            path = _inside(folder, entry.path)
-            if entry.mode == _SUBMODULE:
-                path.mkdir(parents=True, exist_ok=True)
-                submodules.append(_shown(entry.path))
-                content = entry.id.encode()
-            else:
-                content = next(blobs)
-                _write(folder, path, entry, content)
-                _date(path, seconds)
-                if content.startswith(_LFS):
-                    pointers.append(_shown(entry.path))
-            files.append(TreeFile(path=entry.path, mode=entry.mode, sha256=sha256(content).hexdigest()))
-        return Exported(files=tuple(files), submodules=tuple(submodules), pointers=tuple(pointers))
-
-    def _blobs(self, mirror: Path, ids: list[str]) -> Iterator[bytes]:
-        """The contents by their ids, in order."""
-        asked = "".join(f"{one}\n" for one in ids).encode()
-        out = self._checked(["cat-file", "--batch"], "the repository", mirror, asked)
-        at = 0
-        for one in ids:
-            head, _, _ = out[at : at + 200].partition(b"\n")
-            words = head.split()
-            if len(words) != 3 or words[0].decode() != one or words[1] != b"blob":
-                raise ToolError(f"git has no content {one}", next_step="run again; the mirror in the cache is broken")
-            start = at + len(head) + 1
-            yield out[start : start + int(words[2])]
-            at = start + int(words[2]) + 1
-
-    def _text(self, words: list[str], where: str, mirror: Path | None = None) -> str:
-        return self._checked(words, where, mirror).decode("utf-8", "surrogateescape")
-
-    def _checked(self, words: list[str], where: str, mirror: Path | None = None, sent: bytes = b"") -> bytes:
-        done = self._run(words, mirror, sent)
-        if done.returncode != 0:
-            said = scrub(done.stderr.decode("utf-8", "replace")).strip().splitlines()
-            raise ToolError(
-                f"git {words[0]} failed: {' '.join(said[-4:]) or f'exit code {done.returncode}'}",
-                where=scrub(where),
-                next_step="check the URL and the network; try `git ls-remote` on it",
-            )
-        return done.stdout
-
-    def _run(
-        self, words: list[str], mirror: Path | None = None, sent: bytes = b""
-    ) -> subprocess.CompletedProcess[bytes]:
-        command = [self._binary, *(f"--git-dir={mirror}" for _ in [0] if mirror)]
-        command += [word for setting in _SETTINGS for word in ("-c", setting)]
+    def run(self, *words: str, given: bytes = b"") -> Ran:
+        """Run git in the folder, without a shell. Raises ``ToolError`` where it cannot be run or does not end."""
         try:
-            return subprocess.run(
-                [*command, *words],
-                input=sent,
-                capture_output=True,
+            done = subprocess.run(
+                [self._binary, "--no-pager", *self._settings, *words],
+                cwd=self.folder,
                 env=self._environ,
-                timeout=_LIMIT_SECONDS,
+                input=given,
+                capture_output=True,
+                timeout=self._limit,
                 check=False,
             )
-        except subprocess.TimeoutExpired as error:
-            what = f"git {words[0]} took more than {_LIMIT_SECONDS:.0f} s and was ended"
-            raise ToolError(what, next_step="check the network") from error
         except OSError as error:
-            raise ToolError(f"git cannot be run: {error.strerror or error}", next_step="install git") from error
+            raise ToolError(f"git cannot be run: {error}", next_step=_INSTALL) from error
+        except subprocess.TimeoutExpired as error:
+            raise ToolError(f"git {words[0]} took more than {self._limit:.0f} s and was ended") from error
+        return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    def resolve(self, revision: str) -> str:
+        """The full name of the commit that a revision means. Raises ``InputError`` where it means none."""
+        if not revision or revision.startswith("-") or not revision.isprintable():
+            raise _unknown(revision, "is no revision", "name a branch, a tag or a commit")
+        ran = self.run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        if ran.code == 0:
+            return ran.out.decode().strip()
+        if "not a git repository" in ran.said:
+            what = f"{self.folder.resolve()} is in no git repository"
+            raise _unknown(revision, what, "name a folder with the other locks instead of a revision")
+        if "dubious ownership" in ran.said:
+            what = "git does not trust the repository, since another user owns it"
+            raise _unknown(revision, what, f"git config --global --add safe.directory {self.folder.resolve()}")
+        if ran.code != 1:
+            raise ToolError(f"git failed: {ran.line}", where=str(self.folder))
+        shallow = self.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
+        hint = "this clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in a workflow" if shallow else ""
+        raise _unknown(revision, "is no revision of this repository", hint or "`git log --all` lists those there are")
+
+    def blobs(self, revision: str, under: Iterable[str] = ("envs", "locks")) -> dict[str, bytes]:
+        """The files below the folders ``under`` (or these files) as committed: by path relative to the project.
+
+        Symbolic links and submodules are no files. Raises ``InputError`` for a revision that there is not, and
+        ``ToolError`` where objects are missing.
+        """
+        commit = self.resolve(revision)
+        listed = self.run("ls-tree", "-r", "-z", commit, "--", *under)
+        if listed.code:
+            raise ToolError(f"git cannot list the files of {revision}: {listed.line}", where=str(self.folder))
+        names: dict[str, bytes] = {}
+        for entry in listed.out.split(b"\0"):
+            about, _, path = entry.partition(b"\t")
+            if about[:6].decode() in _FILES:
+                names[path.decode("utf-8", "surrogateescape")] = about.split()[2]
+        found = self._contents(names.values()) if names else {}
+        return {path: found[name] for path, name in names.items()}
+
+    def _contents(self, names: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The bytes of objects by their names; no filter and no converter touches them."""
+        wanted = list(dict.fromkeys(names))
+        ran = self.run("cat-file", "--batch", given=b"".join(name + b"\n" for name in wanted))
+        found: dict[bytes, bytes] = {}
+        at = 0
+        while at < len(ran.out):
+            start = ran.out.index(b"\n", at) + 1
+            words = ran.out[at:start].split()
+            if len(words) != 3:  # "<name> missing"
+                break
+            found[words[0]] = ran.out[start : start + int(words[2])]
+            at = start + int(words[2]) + 1
+        if ran.code or len(found) < len(wanted):
+            what = "objects of the revision are missing" + (f": {ran.line}" if ran.line else "")
+            raise ToolError(what, where=str(self.folder), next_step="`git fsck` tells what is wrong with this clone")
+        return found
+
+    def files(self, revision: str, under: Iterable[str] = ("envs", "locks")) -> dict[str, str]:
+        """The same as text. What is no UTF-8 is left out, or an ``InputError`` where it ought to be text."""
+        texts = {}
+        for path, data in self.blobs(revision, under).items():
+            try:
+                texts[path] = data.decode()
+            except UnicodeDecodeError as error:
+                if path.endswith((".toml", ".txt")):
+                    problem = Problem(file=f"{revision}:{path}", what=f"cannot be read: {error}")
+                    raise InputError([problem]) from error
+        return texts
+
+    def unmerged(self, under: Iterable[str] = ("locks",)) -> dict[str, Mapping[int, bytes]]:
+        """The files below ``under`` that a merge left in conflict: by path, what each stage of the index has.
+
+        Stage 1 is the common base, 2 our side, 3 theirs; a side without the file has no stage. Empty outside of a
+        repository.
+        """
+        listed = self.run("ls-files", "--unmerged", "-z", "--", *under)
+        entries = [entry.partition(b"\t") for entry in listed.out.split(b"\0") if entry] if listed.code == 0 else []
+        files = [(path.decode("utf-8", "surrogateescape"), about.split()) for about, _, path in entries]
+        found = self._contents(about[1] for _, about in files) if files else {}
+        stages: dict[str, dict[int, bytes]] = {}
+        for path, about in files:
+            stages.setdefault(path, {})[int(about[2])] = found[about[1]]
+        return dict(stages)
 
 
-def _entries(listed: str) -> Iterator[Entry]:
-    """What ``git ls-tree -z`` printed."""
-    for line in listed.split("\0")[:-1]:
-        head, _, path = line.partition("\t")
-        mode, _, identity = head.split(" ")
-        yield Entry(mode=mode, id=identity, path=os.fsencode(path) if os.name != "nt" else path.encode())
-
-
-def _shown(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
-
-
-def _inside(folder: Path, path: bytes) -> Path:
-    """Where a file of a commit goes."""
-    text = os.fsdecode(path)
-    parts = text.split("/")
-    strange = "\\" in text or ":" in text if os.name == "nt" else False
-    if strange or any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
-        raise ToolError("the commit holds a path that leads out of its folder", where=_shown(path))
-    return folder.joinpath(*parts)
-
-
-def _write(folder: Path, path: Path, entry: Entry, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.parent.resolve() != folder.resolve().joinpath(path.parent.relative_to(folder)):
-        raise ToolError("the commit holds a path below a link", where=_shown(entry.path))
-    if entry.mode == _LINK:
-        target = os.fsdecode(content)
-        aim = os.path.normpath((PurePosixPath(path.relative_to(folder).as_posix()).parent / target).as_posix())
-        if PurePosixPath(target).is_absolute() or aim.split("/")[0] == "..":
-            raise ToolError("the commit holds a link that leads out of it", where=_shown(entry.path))
-        path.symlink_to(target)
-        return
-    with path.open("xb") as file:
-        file.write(content)
-    path.chmod(0o755 if entry.mode == "100755" else 0o644)
-
-
-def _date(path: Path, seconds: int) -> None:
-    """Make a file as old as that; a link where the system can."""
-    if not path.is_symlink() or os.utime in os.supports_follow_symlinks:
-        os.utime(path, (seconds, seconds), follow_symlinks=os.utime not in os.supports_follow_symlinks)
+def _unknown(revision: str, what: str, hint: str) -> InputError:
+    return InputError([Problem(file="git", key=printable(revision) or "''", what=what, hint=hint)])

@@ -33,8 +33,9 @@ from lockgrid.adapters.uvrun import find_uv as find_uv  # for those who open uv
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
-#: The oldest uv whose lock and pylock export were tried with lockgrid.
-OLDEST_UV = (0, 11, 0)
+#: The oldest uv that does all that lockgrid and its docs ask of it: it knows hashes of build requirements, in
+#: pyproject.toml and on the command line (``--require-build-hashes``).
+OLDEST_UV = (0, 13, 0)
 _LIMIT_SECONDS = LIMIT_SECONDS
 
 
@@ -84,6 +85,11 @@ class Uv:
         """End every uv that still runs, with its children."""
         with self._guard:
             self._stopped = True
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End what runs now, of which nobody waits for the answer."""
+        with self._guard:
             running = list(self._running)
         for process in running:
             end(process)
@@ -179,14 +185,7 @@ class Uv:
 
     def _check_version(self) -> str:
         outcome = self._run(["--version"])
-        match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", outcome.out)
-        if outcome.code != 0 or match is None:
-            raise ToolError(f"{self._binary} does not say what version of uv it is", next_step=INSTALL)
-        version = tuple(int(part) for part in match.groups())
-        if version < OLDEST_UV:
-            oldest = ".".join(str(part) for part in OLDEST_UV)
-            raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=INSTALL)
-        return match[0][3:]
+        return check_version(outcome.out if outcome.code == 0 else "", self._binary)
 
     def _with_default(self, config: UvConfig, cache: Cache, now: float) -> UvConfig:
         """Ask uv for its built-in default index: no file of lockgrid names one."""
@@ -206,6 +205,17 @@ class Uv:
             cache.put("default-index", {key: url.encode()}, now=now)
         source = IndexSource(url=url, default=True, table={"url": url})
         return replace(config, indexes=(*config.indexes, source))
+
+
+def check_version(said: str, binary: str) -> str:
+    """The version in what ``uv --version`` said; raises ``ToolError`` where there is none, or one that is too old."""
+    match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", said)
+    if match is None:
+        raise ToolError(f"{binary} does not say what version of uv it is", next_step=INSTALL)
+    if tuple(int(part) for part in match.groups()) < OLDEST_UV:
+        oldest = ".".join(str(part) for part in OLDEST_UV)
+        raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=INSTALL)
+    return match[0][3:]
 
 
 def _told(config: UvConfig) -> list[tuple[IndexSource, str]]:

@@ -11,8 +11,8 @@ from packaging.utils import canonicalize_name
 
 from lockgrid.adapters.contents import read_contents
 from lockgrid.adapters.disk import hash_of
-from lockgrid.adapters.git import Exported, Git
 from lockgrid.adapters.gitbuild import Place, asked_by_backend, build, build_environ, fill_venv, last_lines
+from lockgrid.adapters.gitfetch import Exported, GitFetch
 from lockgrid.adapters.gitwheels import read_wheel
 from lockgrid.adapters.rewheel import rewrite_wheel
 from lockgrid.adapters.source import LocalFile
@@ -63,7 +63,7 @@ class WheelBuild:
 
     context: Context
     resolver: Resolver
-    git: Git
+    git: GitFetch
     old: Locked
     out: Path
 

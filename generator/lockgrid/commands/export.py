@@ -155,10 +155,15 @@ def _render(exported: Exported) -> str:
         raise ToolError(f"no pylock.toml can hold it: {error}", where=export.environment) from error
 
 
-def check_output(path: Path, kind: str) -> None:
-    """Raises ``InputError`` for a file that must not be replaced, or that no tool would read under its name."""
+def check_output(store: Store, path: Path, kind: str) -> None:
+    """Raises ``InputError`` for a file that must not be replaced, or that no tool would read under its name.
+
+    ``store`` is that of the project.
+    """
+    store.check_foreign(path)
     if path.exists() and not path.is_file():
-        raise InputError([Problem(file=_LINE, key=f"-o {path}", what="this is no file that could be replaced")])
+        what, hint = "this is no file that could be replaced", "without -o it goes to stdout"
+        raise InputError([Problem(file=_LINE, key=f"-o {path}", what=what, hint=hint)])
     if kind == "pylock" and not is_valid_pylock_path(path):
         what = "installers read pylock.toml and pylock.<name>.toml alone (PEP 751), where <name> has no dot"
         raise InputError([Problem(file=_LINE, key=f"-o {path}", what=what)])

@@ -13,8 +13,8 @@ from typing import Any
 from lockgrid.adapters.build import find_python, host_platform
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.adapters.disk import disk_error
-from lockgrid.adapters.git import Git
 from lockgrid.adapters.gitbuild import Place, probe
+from lockgrid.adapters.gitfetch import GitFetch
 from lockgrid.adapters.gitwheels import write_pages
 from lockgrid.adapters.store import Store
 from lockgrid.adapters.uv import Uv
@@ -29,6 +29,7 @@ from lockgrid.core.digest import digest_text
 from lockgrid.core.gitwheels import distinct
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import InputError, Problem, ToolError
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.spec import Environment, GitSource
 from lockgrid.model.target import Target
 
@@ -56,7 +57,7 @@ def build_wheels(context: Context, options: Options) -> list[Made]:
     if environment is None:
         raise InputError([unknown_environment(options.environment, spec)])
     targets = _targets(environment)
-    git = Git(context.environ)
+    git = GitFetch(context.environ)
     folder = cache_folder(context.environ) / "git"
     try:
         options.folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,7 @@ def build_wheels(context: Context, options: Options) -> list[Made]:
         stack.enter_context(Store(folder).exclusive(folder.parent, context.progress.note))
         old = read_locked(context)
         now = datetime.fromtimestamp(int(context.clock()), UTC)
-        cutoff = options.as_of or (old.grid.exclude_newer if old.grid else now)
+        cutoff = old.grid.cutoff if old.grid and not options.as_of else Cutoff(moment=options.as_of or now)
         uv, learner = stack.enter_context(open_ports(context, spec, [], old.locks, cutoff, git=GitWheels()))
         stack.callback(uv.stop)
         digest = digest_text(old.texts.get(f"{BUILD}.txt", ""))
@@ -128,7 +129,7 @@ def _pythons(context: Context, uv: Uv, asked: Sequence[str], targets: Sequence[T
     return dict(sorted(found.items(), key=lambda item: item[0].sort_key))
 
 
-def _fetch(context: Context, git: Git, source: GitSource, folder: Path) -> Fetched:
+def _fetch(context: Context, git: GitFetch, source: GitSource, folder: Path) -> Fetched:
     """The commit, if a branch or a tag of the repository leads to it. Raises ``ToolError``."""
     context.progress.step(f"fetching {source.label}")
     kind = "sha1" if len(source.rev) == _SHA1_DIGITS else "sha256"

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from packaging.version import Version
 
-from lockgrid.adapters.git import Git
+from lockgrid.adapters.gitfetch import GitFetch
 from lockgrid.adapters.gitwheels import read_built, write_stubs
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
 from lockgrid.commands.context import Context
@@ -132,13 +132,13 @@ def _with_commit(context: Context, problem: Problem) -> Problem:
     if not rev or url_fault(url):
         return problem
     try:
-        commit = _look_up(Git(context.environ), url, rev)
+        commit = _look_up(GitFetch(context.environ), url, rev)
     except LockgridError as error:
         return replace(problem, hint=f"it could not be looked up, {error.what}; {REV_HINT}")
     return replace(problem, hint=f'write rev = "{commit}"' if commit else f"the repository has no {rev!r}; {REV_HINT}")
 
 
-def _look_up(git: Git, url: str, rev: str) -> str:
+def _look_up(git: GitFetch, url: str, rev: str) -> str:
     """The commit that a branch, a tag or a beginning stands for in a repository, empty where there is none."""
     refs = git.refs(url)
     named = [refs[ref] for ref in (f"refs/tags/{rev}", f"refs/heads/{rev}", rev) if ref in refs]

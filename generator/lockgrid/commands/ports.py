@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
@@ -14,6 +13,7 @@ from lockgrid.commands.gitsources import GitWheels, git_wheels, with_git_indexes
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.sources import dateless, index_config
 from lockgrid.core.candidates import Facts
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import GitRecord, OldLocks
 from lockgrid.model.spec import Environment, Spec
 
@@ -24,7 +24,7 @@ def open_ports(
     spec: Spec,
     involved: Sequence[Environment],
     locks: OldLocks,
-    cutoff: datetime,
+    cutoff: Cutoff,
     *,
     git: GitWheels | None = None,
     anew: bool = False,
@@ -47,13 +47,14 @@ def open_ports(
         index = stack.enter_context(client)
         known = frozenset(h for lockfile in locks.values() for pin in lockfile.pins for h in pin.hashes)
         facts = Facts(
-            cutoff=cutoff,
+            cutoff=cutoff.moment,
+            cutoffs=dict(cutoff.packages),
             pages=dict(wheels.pages),
             metadata=dict(wheels.metadata),
             known_hashes=known,
             dateless=dateless(spec),
         )
-        yield uv, Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now)
+        yield uv, Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now, git=wheels.known)
 
 
 def _records(context: Context, spec: Spec) -> tuple[GitRecord, ...]:

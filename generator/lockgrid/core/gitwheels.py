@@ -183,24 +183,32 @@ def git_records(
 
     Wheels for which no environment has a target are left out.
     """
+    found = [
+        replace(record, environments=names)
+        for record in before
+        if (names := tuple(name for name in record.environments if name in kept))
+    ]
+    found += [
+        _record(environment, source, entry)
+        for environment in environments
+        for source in environment.git
+        if (entry := known.get(identity(source)))
+    ]
+    return together(found)
+
+
+def together(records: Iterable[GitRecord]) -> tuple[GitRecord, ...]:
+    """One record for each commit and URL, sorted; of a wheel that two have, the later."""
     found: dict[tuple[Identity, str], GitRecord] = {}
-
-    def add(record: GitRecord) -> None:
+    for record in records:
         key = (record.package, record.rev, record.subdirectory), record.url
-        other = found.get(key)
-        if other is not None:
-            names = tuple(sorted({*other.environments, *record.environments}))
-            wheels = {wheel.filename: wheel for wheel in (*other.wheels, *record.wheels)}
-            record = replace(record, environments=names, wheels=tuple(wheels[name] for name in sorted(wheels)))
-        found[key] = record
-
-    for record in before:
-        if names := tuple(name for name in record.environments if name in kept):
-            add(replace(record, environments=names))
-    for environment in environments:
-        for source in environment.git:
-            if entry := known.get(identity(source)):
-                add(_record(environment, source, entry))
+        other = found.get(key, record)
+        wheels = {wheel.filename: wheel for wheel in (*other.wheels, *record.wheels)}
+        found[key] = replace(
+            record,
+            environments=tuple(sorted({*other.environments, *record.environments})),
+            wheels=tuple(wheels[name] for name in sorted(wheels)),
+        )
     return tuple(found[key] for key in sorted(found))
 
 

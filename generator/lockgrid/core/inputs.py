@@ -76,6 +76,8 @@ def _no_release(declared: Declared, project: str, specifier: str, facts: Facts) 
     final = [version for version in versions if not version.is_prerelease] or versions
     newest = f"the newest is {final[-1]}" if final else "it has no release at all"
     what = f"no release of {name} matches {name}{specifier}{at_index(project)}"
+    if "+" in specifier and not split_key(project)[1]:
+        newest += "; a version with a local part is on an index of its own, which [sources] names: docs/envs.md"
     return Problem(file=declared.file, key=declared.key, what=what, hint=newest)
 
 

@@ -28,6 +28,8 @@ def header_lines(export: Export) -> Iterator[str]:
 def _lines(export: Export, urls: IndexUrls | None) -> Iterator[str]:
     yield "# lockgrid export, format: requirements"
     yield from header_lines(export)
+    if export.single:
+        yield "# For this target alone. It has no markers, so elsewhere too little might be installed without an error."
     if urls:
         yield ""
         yield from _index_lines(export, urls)

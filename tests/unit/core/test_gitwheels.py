@@ -14,6 +14,7 @@ from lockgrid.core.gitrecord import git_record, git_values
 from lockgrid.core.gitwheels import distinct, gather, git_lines, git_records, identity, pages
 from lockgrid.core.gridfile import parse_grid, render_grid
 from lockgrid.core.inputs import index_problems
+from lockgrid.core.mend import merge_grids
 from lockgrid.core.sources import source_problems, source_records
 from lockgrid.errors import HashMismatchError
 from lockgrid.model.git import BuiltWheel, Provenance
@@ -204,3 +205,12 @@ def test_people_are_told_what_is_built_and_what_an_installer_needs() -> None:
     assert lines[0] == "app: cmsis-nn is built from git commit 0123456789ab, for linux-x86_64"
     assert "--find-links" in lines[1]
     assert list(git_lines([])) == []
+
+
+def test_two_sides_of_a_merge_keep_what_both_have_built() -> None:
+    other = replace(WHEEL, filename=NAME.replace("312", "311"), sha256=digest("other"))
+    theirs = replace(RECORD, environments=("other",), wheels=(other, replace(WHEEL, sha256=digest("theirs"))))
+    merged = merge_grids(replace(GRID, git=(RECORD,)), replace(GRID, git=(theirs,)), [])
+    (record,) = merged.git
+    assert record.environments == ("app", "other")
+    assert record.wheels == (other, WHEEL)

@@ -30,6 +30,9 @@ from sessions.uvsettings import uv_env
 from sessions.ways import ways as go_every_way
 
 LOCKS = ROOT / "locks"
+SCHEMAS = ("vendor.github-workflows", "custom.github-workflows-require-timeout")
+# Pedantic: also an action or a permission without a word on it. Offline: what it would ask the forge, it leaves.
+ZIZMOR = ("--offline", "--persona=pedantic", "--strict-collection", "--no-progress", "--quiet")
 T = TypeVar("T")
 
 nox.options.default_venv_backend = "uv"
@@ -108,11 +111,15 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting and the direction of imports."""
+    """Check style, formatting, the direction of imports, and the workflows."""
     install_tools(session)
     run(session, "ruff", "format", "--check", ".")
     run(session, "ruff", "check", ".")
     run(session, "lint-imports")
+    workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
+    for schema in SCHEMAS:
+        run(session, "check-jsonschema", "--builtin-schema", schema, *workflows)
+    run(session, "zizmor", *ZIZMOR, ".github")
 
 
 @nox.session

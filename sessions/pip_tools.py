@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from sessions.cell import Cell, Grid
 from sessions.failure import Failure
@@ -99,7 +101,28 @@ def _urls(index: str = "", reserved: set[str] | frozenset[str] = frozenset()) ->
         nothing.write_text("", encoding="utf-8")
         words = ["pip", "compile", str(nothing), "--emit-index-url", "--offline", "--no-header"]
         done = run([*UV, *words], env)
+        named = _named(env)
     default = re.findall(r"^--index-url (\S+)$", done.stdout, re.MULTILINE)
     if not default:
         raise Failure("tools", f"uv does not say which index it uses: {done.stderr.strip()}")
-    return [*default, *re.findall(r"^--extra-index-url (\S+)$", done.stdout, re.MULTILINE)]
+    found = [*default, *re.findall(r"^--extra-index-url (\S+)$", done.stdout, re.MULTILINE)]
+    return [_with_login(url, named.get(url.rstrip("/"), ""), env) for url in found]
+
+
+def _named(env: Mapping[str, str]) -> dict[str, str]:
+    """The names of the indexes that uv is told of in such an environment, by URL."""
+    words = f"{env.get('UV_INDEX', '')} {env.get('UV_DEFAULT_INDEX', '')}".split()
+    pairs = [(url, name) for name, _, url in (word.partition("=") for word in words) if "/" not in name]
+    table = tomllib.loads(Path(env["UV_CONFIG_FILE"]).read_text(encoding="utf-8"))
+    pairs += [(entry["url"], entry["name"]) for entry in table.get("index", ()) if "name" in entry]
+    return {url.rstrip("/"): name for url, name in reversed(pairs)}
+
+
+def _with_login(url: str, name: str, env: Mapping[str, str]) -> str:
+    """The URL with user and password of the index's variables: uv says only those that stand in the URL itself."""
+    key = "".join(c.upper() if c.isalnum() else "_" for c in name)
+    parts = urlsplit(url)
+    login = [quote(env.get(f"UV_INDEX_{key}_{what}", ""), safe="") for what in ("USERNAME", "PASSWORD")]
+    if not name or not any(login):
+        return url
+    return urlunsplit(parts._replace(netloc=f"{':'.join(login)}@{parts.netloc.rpartition('@')[2]}"))

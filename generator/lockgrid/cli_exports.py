@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
+from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, SERVICES, json_option, open_context, print_json
 from lockgrid.errors import InputError, Problem, ToolError
 
 _FORMATS = ("requirements", "pylock", "constraints", "cyclonedx")
@@ -39,6 +39,7 @@ def export(
     URLs are those of the index that uv is configured with, without credentials. Exit code 3 where nothing that is
     asked for is proven.
     """
+    from lockgrid.adapters.store import Store
     from lockgrid.commands.export import Options, bill, check_output, exported_as_json, write
     from lockgrid.commands.export import export as run
 
@@ -50,7 +51,7 @@ def export(
         environment=environment, platform=platform, python=python, format=format_ or _FORMATS[0], urls=not no_urls
     )
     if path:
-        check_output(path, options.format)
+        check_output(Store(context.obj[0]), path, options.format)
     with open_context(context) as ports:
         if options.format == "cyclonedx":
             text, said = bill(ports, options), "the bill of materials of one cell"
@@ -140,11 +141,8 @@ def init(
     sys.stdout.flush()
 
 
-_SERVICES = ("pypi", "osv")
-
-
 @click.command()
-@click.option("--service", type=click.Choice(_SERVICES), default=_SERVICES[0], help="Whom to ask. [default: pypi]")
+@click.option("--service", type=click.Choice(SERVICES), default=SERVICES[0], help="Whom to ask. [default: pypi]")
 @click.option("--osv-url", default="", metavar="URL", help="Where OSV's API is, with --service osv.")
 @click.option("--trust-silence", is_flag=True, help="With osv: what it does not speak of is audited, known or not.")
 @json_option

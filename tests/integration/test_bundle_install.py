@@ -221,10 +221,37 @@ def test_an_option_is_no_folder(made: Path, locked: Project, tmp_path: Path, wor
     assert list(tmp_path.iterdir()) == []
 
 
+def stand_in(locked: Project, folder: Path, line: str) -> str:
+    """A PATH on which uv is a script of one line, before the real one."""
+    (folder / "uv").write_text(f"#!/bin/sh\n{line}\n")
+    (folder / "uv").chmod(0o755)
+    return f"{folder}:{locked.environment()['PATH']}"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "used"),
+    [
+        ("[ $1 = --version ] && echo uv 0.12.24 || exit 2", "left", False),  # it knows no hashes of build requirements
+        ("[ $1 = --version ] && echo uv 0.12.24 || exit 2", "app", True),
+        ("exit 127", "app", False),
+        ("exit 127", "left", False),
+        ("echo what", "app", False),
+    ],
+)
+def test_a_uv_that_cannot_do_it_is_passed_over_for_pip(
+    made: Path, locked: Project, tmp_path: Path, line: str, name: str, used: bool
+) -> None:
+    path = stand_in(locked, tmp_path, line)
+    done = install(locked, made / name, tmp_path / "venv", env={"PATH": path})
+    assert (done.returncode, "the installation by uv failed" in done.stderr) == (int(used), used), done.stderr
+    if not used:
+        assert installed(tmp_path / "venv") == Locks(locked).versions(
+            "app" if name == "app" else "source", HERE, PYTHON
+        )
+
+
 def test_an_installer_that_does_nothing_is_found_out(made: Path, locked: Project, tmp_path: Path) -> None:
-    (tmp_path / "uv").write_text("#!/bin/sh\nexit 0\n")
-    (tmp_path / "uv").chmod(0o755)
-    path = f"{tmp_path}:{locked.environment()['PATH']}"
+    path = stand_in(locked, tmp_path, "echo uv 99.0.0")
     done = install(locked, made / "app", tmp_path / "venv", env={"PATH": path})
     assert done.returncode == 1
     assert "not installed, though the installer reported no error: app-kit==1.0, compiled==2.0" in done.stderr

@@ -142,3 +142,60 @@ def test_what_is_not_judged_is_told_and_nothing_judged_is_no_success(locked: Pro
     assert f"toy: Python 3.9 is not proven on {HERE}: not judged" in result.err
     assert "no cell was judged" in result.err
     assert "usage: nox -s crosscheck" in crosscheck(locked, "--nonsense").expect(1).err
+
+
+#: Both indexes have torch 1.0, each its own file, and the second has a higher ``other`` than the lock may take from it.
+SOURCES = scenario.parse(
+    """
+[[packages]]
+name = "lib"
+version = "1.0"
+requires = ["torch", "local", "other"]
+[[packages]]
+name = "torch"
+version = "1.0"
+[[packages]]
+name = "other"
+version = "1.0"
+[[packages]]
+name = "torch"
+version = "1.0"
+files = { "torch.py" = "cpu = True" }
+index = "cpu"
+[[packages]]
+name = "local"
+version = "3.0+cpu"
+index = "cpu"
+[[packages]]
+name = "other"
+version = "9.0"
+index = "cpu"
+[envs.toy]
+requires = ["lib"]
+[envs.toy.sources]
+torch = "cpu"
+local = "cpu"
+""",
+    name="crosscheck-sources",
+)
+
+
+@pytest.mark.parametrize("login", [None, ("me", "s3cr3t")])
+def test_what_comes_from_an_index_of_its_own_is_judged_with_it(
+    make_project: MakeProject, index: LocalIndex, login: tuple[str, str] | None
+) -> None:
+    SOURCES.populate(index)
+    with LocalIndex(credentials=login) as cpu:
+        SOURCES.populate(cpu, "cpu")
+        env: dict[str, str | None] = {"UV_INDEX": f"cpu={cpu.url}"}
+        if login:
+            env |= {"UV_INDEX_CPU_USERNAME": login[0], "UV_INDEX_CPU_PASSWORD": login[1]}
+        project = make_project(SOURCES, index)
+        project.run("lock", env=env).expect(0)
+        add_sessions(project)
+        result = crosscheck(project, "toy", env=env)
+        assert "pip-compile arrives at the same 4 pins, and pip-sync takes the lockfile" in result.expect(0).err
+        assert "s3cr3t" not in result.out + result.err
+        text = (project.folder / "locks" / "toy" / f"{HERE}.txt").read_text(encoding="utf-8")
+        change(project, text[text.index("torch==") :].partition("sha256:")[2][:64], "0" * 64)
+        assert "torch: pip does not know the file with sha256 000" in crosscheck(project, "toy", env=env).expect(1).err

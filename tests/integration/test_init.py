@@ -78,6 +78,7 @@ def test_requirements_files_become_environments_that_lock(begin: Begin) -> None:
         requirements__test_txt="-r ../requirements.txt\ntool --hash=sha256:" + "a" * 64 + "\n",
     )
     done = project.run("init").expect(0)
+    assert "These were URLs" not in done.out
     assert "requirements/test.txt:2: `--hash`: hashes of line 2 left out" in done.out
     project.run("lock").expect(0)
     assert pins(project, "main") == {"lib": "1.0", "dep": "1.5"}
@@ -113,7 +114,8 @@ more = ["lib<2"]
 
 def test_requirements_that_contradict_each_other_are_named_by_lock(begin: Begin) -> None:
     project = begin(requirements_txt="dep==2.0\ntool @ git+https://index.example/tool.git@v1.0\n")
-    project.run("init").expect(0)
+    done = project.run("init").expect(0)
+    assert "These were URLs, and `lockgrid lock` asks the index for packages of that name: tool. Anyone" in done.out
     failed = project.run("lock").expect(3)
     assert "envs/main.toml: no cell of main can be installed" in failed.err
     assert "envs/main.toml wants ==2.0" in failed.err

@@ -134,8 +134,10 @@ VERBS = {
     "constraints": ("export", "app", "--format", "constraints"),
     "sbom": ("export", "app", *TARGET, "--format", "cyclonedx"),
 }
-#: What is tried by tests of its own below, and what asks no index of packages.
-OTHERS = {"lock", "bundle", "uv-lock"} | {"init", "advisories"}
+#: What is tried by tests of its own below; what does nothing with an index that `lock` does not; and what asks none.
+OTHERS = (
+    {"lock", "bundle", "uv-lock"} | {"refresh", "diff", "build"} | {"init", "advisories", "matrix", "pins", "publish"}
+)
 
 
 def test_every_verb_is_tried() -> None:

@@ -330,6 +330,11 @@ def test_a_mirror_with_other_urls_serves_the_same_locks(clone: Project, served: 
         text = (project.folder / "uv.lock").read_text(encoding="utf-8")
         assert mirror.base_url in text
         assert served.base_url not in text
+        # As the docs say: only an index that uv is configured with is compared with the one in uv.lock.
+        del mirror.requests[:]
+        project.cache = tmp_path / "none-configured"
+        sync(project, "--locked", "--extra", "bold", "--reinstall", env={"UV_DEFAULT_INDEX": None}).expect(0)
+        assert mirror.requests != []
     assert "needs to be updated" in sync(clone, "--locked", "--extra", "bold").err  # on the index that it is not for
 
 

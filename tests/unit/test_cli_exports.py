@@ -94,6 +94,22 @@ def test_wrong_words_are_wrong_input(
 
 
 @pytest.mark.parametrize(
+    "place", ["locks/tosa/linux-x86_64.txt", "locks/new", "locks", "envs/tosa.toml", "pyproject.toml", "x/../locks/new"]
+)
+@pytest.mark.parametrize(
+    "words", [["export", "tosa"], ["bundle", "tosa", "--platform", "linux-x86_64", "--python", "3.11"]]
+)
+def test_nothing_is_written_among_the_projects_own_files(
+    place: str, words: list[str], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands below `locks/` is a lockfile of the grid, or the grid is not in date."""
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    done = run(capsys, monkeypatch, project, *words, "-o", str(project / place))
+    assert (done.code, "lockgrid's own, and holds nothing else" in done.err) == (2, True)
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["tosa", "--platform", "linux-x86_64", "--python", "3.12"], "tosa on linux-x86_64, Python 3.12: unsupported"),

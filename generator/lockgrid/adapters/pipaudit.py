@@ -49,9 +49,8 @@ class PipAudit:
             code, said = self._run(asked, told)
             if code in _CODES and told.is_file():
                 return told.read_text(encoding="utf-8")
-        lines = [line for line in said.splitlines() if line.strip()]
         raise ToolError(
-            f"pip-audit ended with exit code {code} and no report:\n" + "\n".join(f"    {line}" for line in lines[-8:]),
+            f"pip-audit ended with exit code {code} and no report:\n{_quoted(said)}",
             next_step="check that its service can be reached; `--service` chooses another one",
         )
 
@@ -79,3 +78,15 @@ class PipAudit:
             what = f"pip-audit took more than {_LIMIT_SECONDS:.0f} s and was ended"
             raise ToolError(what, next_step="check that its service can be reached") from error
         return done.returncode, done.stderr or done.stdout
+
+
+# What stands between the frames of a traceback, at the beginning of a line.
+_BETWEEN = ("Traceback (most recent", "During handling of", "The above exception")
+
+
+def _quoted(said: str) -> str:
+    """The last lines of what it said, indented; of tracebacks, which tell of its insides, the errors alone."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    if any(line.startswith(_BETWEEN) for line in lines):
+        lines = [line for line in lines if not line.startswith((" ", *_BETWEEN))]
+    return "\n".join(f"    {line}" for line in lines[-8:])

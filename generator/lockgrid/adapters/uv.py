@@ -33,8 +33,9 @@ from lockgrid.adapters.uvrun import find_uv as find_uv  # for those who open uv
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
-#: The oldest uv whose lock and pylock export were tried with lockgrid.
-OLDEST_UV = (0, 11, 0)
+#: The oldest uv that does all that lockgrid and its docs ask of it: it knows hashes of build requirements, in
+#: pyproject.toml and on the command line (``--require-build-hashes``).
+OLDEST_UV = (0, 13, 0)
 _LIMIT_SECONDS = LIMIT_SECONDS
 
 
@@ -84,6 +85,11 @@ class Uv:
         """End every uv that still runs, with its children."""
         with self._guard:
             self._stopped = True
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End what runs now, of which nobody waits for the answer."""
+        with self._guard:
             running = list(self._running)
         for process in running:
             end(process)
@@ -102,10 +108,7 @@ class Uv:
         ``preferences`` is the text of a ``uv.lock`` whose versions are kept where they can be. Raises
         ``ToolError`` when uv fails for another reason than the requirements.
         """
-        with self._guard:
-            self._count += 1
-            folder = self._scratch / f"lock-{self._count}"
-        folder.mkdir()
+        folder = self._new_folder()
         (folder / "pyproject.toml").write_text(project, encoding="utf-8")
         (folder / "settings.toml").write_text(self._settings(settings), encoding="utf-8")
         if preferences:
@@ -143,9 +146,27 @@ class Uv:
         document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that every uv gets."""
+        return dict(self._environ)
+
     def run(self, words: list[str], extra: Mapping[str, str]) -> Outcome:
         """A verb of uv that needs no folder of its own, with further variables."""
         return self._run(words, extra=extra)
+
+    def run_configured(self, words: list[str], extra: Mapping[str, str]) -> Outcome:
+        """A verb of uv that may ask the indexes, with further variables."""
+        folder = self._new_folder()
+        (folder / "settings.toml").write_text(self._settings({}), encoding="utf-8")
+        return self._run(words, folder, extra)
+
+    def _new_folder(self) -> Path:
+        with self._guard:
+            self._count += 1
+            folder = self._scratch / f"run-{self._count}"
+        folder.mkdir()
+        return folder
 
     def _run(self, words: list[str], folder: Path | None = None, extra: Mapping[str, str] | None = None) -> Outcome:
         command = [self._binary, *words, "--color", "never"]
@@ -164,14 +185,7 @@ class Uv:
 
     def _check_version(self) -> str:
         outcome = self._run(["--version"])
-        match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", outcome.out)
-        if outcome.code != 0 or match is None:
-            raise ToolError(f"{self._binary} does not say what version of uv it is", next_step=INSTALL)
-        version = tuple(int(part) for part in match.groups())
-        if version < OLDEST_UV:
-            oldest = ".".join(str(part) for part in OLDEST_UV)
-            raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=INSTALL)
-        return match[0][3:]
+        return check_version(outcome.out if outcome.code == 0 else "", self._binary)
 
     def _with_default(self, config: UvConfig, cache: Cache, now: float) -> UvConfig:
         """Ask uv for its built-in default index: no file of lockgrid names one."""
@@ -191,6 +205,17 @@ class Uv:
             cache.put("default-index", {key: url.encode()}, now=now)
         source = IndexSource(url=url, default=True, table={"url": url})
         return replace(config, indexes=(*config.indexes, source))
+
+
+def check_version(said: str, binary: str) -> str:
+    """The version in what ``uv --version`` said; raises ``ToolError`` where there is none, or one that is too old."""
+    match = re.match(r"uv (\d+)\.(\d+)\.(\d+)", said)
+    if match is None:
+        raise ToolError(f"{binary} does not say what version of uv it is", next_step=INSTALL)
+    if tuple(int(part) for part in match.groups()) < OLDEST_UV:
+        oldest = ".".join(str(part) for part in OLDEST_UV)
+        raise ToolError(f"uv {match[0][3:]} is too old: {oldest} or newer is needed", next_step=INSTALL)
+    return match[0][3:]
 
 
 def _told(config: UvConfig) -> list[tuple[IndexSource, str]]:

@@ -98,14 +98,17 @@ def read_config(
     environ: Mapping[str, str],
     sources: Iterable[str] = (),
     urls: Iterable[tuple[str, str]] = (),
+    manifest: str | None = None,
 ) -> UvConfig:
     """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files.
+
+    ``manifest`` is the text of its ``pyproject.toml`` where that shall not be read from the disk.
 
     ``sources`` are the names that ``[sources]`` gives, ``urls`` the indexes of ``[indexes]``: one that uv's own
     configuration names as well is what that says, so that a mirror can stand in for it. A name that is in neither
     is not among ``named``.
     """
-    tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ)
+    tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ, manifest)
     _check_index_allowed(tables, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
@@ -124,7 +127,9 @@ def read_config(
         for i in indexes
         if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
     ]
-    _check_usable([*named.values(), *(index for index in rest if not index.explicit)])
+    plain = [index for index in rest if not index.explicit]
+    _check_usable([*named.values(), *plain])
+    _check_urls(plain)
     return UvConfig(
         indexes=_ordered(rest),
         network=network,
@@ -155,6 +160,16 @@ def _check_usable(asked: Iterable[IndexSource]) -> None:
         where = (index.name or strip_credentials(index.url) for index in flat)
         raise InputError(
             [Problem(file="uv's settings", key=f"index {name}: format", what=what) for name in where], next_step=_SERVE
+        )
+
+
+def _check_urls(asked: Iterable[IndexSource]) -> None:
+    """A folder, which uv takes by its path or as ``file:``, is no server to ask. ``index_faults`` tells named ones."""
+    what = "is no http or https URL, and lockgrid reads no other"
+    wrong = [strip_credentials(index.url) for index in asked if urlsplit(index.url).scheme not in ("http", "https")]
+    if wrong:
+        raise InputError(
+            [Problem(file="uv's settings", key=f"index {url}", what=what) for url in wrong], next_step=_SERVE
         )
 
 

@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 
 from lockgrid.adapters.bundlefolder import BundleFolder
 from lockgrid.adapters.cache import cache_folder
-from lockgrid.adapters.download import Downloaded, hash_of
+from lockgrid.adapters.disk import hash_of
+from lockgrid.adapters.download import Downloaded
 from lockgrid.adapters.store import Store
 from lockgrid.adapters.uv import Uv
 from lockgrid.commands.buildsdists import build_sdists, can_build
@@ -44,13 +45,14 @@ from lockgrid.core.missing import missing_files
 from lockgrid.core.render.install import texts
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import HashMismatchError, InputError, Problem, ToolError, UnsatisfiableError
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import CellRecord, Grid, Lockfile, OldLocks, Pin
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
 # The locks say which files, by hash: when a mirror got them does not matter.
-_ANY_TIME = datetime.max.replace(tzinfo=UTC)
+_ANY_TIME = Cutoff(moment=datetime.max.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,7 @@ def bundle(context: Context, environment: str, platform: str, python: str, folde
     ``UnsatisfiableError`` for an unsupported cell; ``ToolError`` for the index, the network and the disk: then what
     is complete stays for the next run.
     """
+    context.store.check_foreign(folder)
     grid, cell = _checked_cell(context, environment, platform, python)
     with (
         _planned(context, grid, cell) as (plan, uv, learner),

@@ -9,6 +9,7 @@ from typing import Any
 
 from packaging.pylock import PylockValidationError, is_valid_pylock_path
 
+from lockgrid.adapters.index import NOT_AT_HAND
 from lockgrid.adapters.store import Store
 from lockgrid.adapters.uvconfig import strip_credentials
 from lockgrid.commands.cells import LockedCells, open_cells
@@ -145,16 +146,24 @@ def _render(exported: Exported) -> str:
         return render_constraints(export)
     if options.format == "requirements":
         return render_requirements(export, exported.urls if options.urls else None)
+    if away := [pin.name for pin in export.pins if not all(file.url for file in pin.files)]:
+        what = f"a pylock.toml needs the place of each file, and the wheels of {', '.join(away)} are not at hand"
+        raise ToolError(what, next_step=NOT_AT_HAND)
     try:
         return render_pylock(export, exported.urls)
     except PylockValidationError as error:
         raise ToolError(f"no pylock.toml can hold it: {error}", where=export.environment) from error
 
 
-def check_output(path: Path, kind: str) -> None:
-    """Raises ``InputError`` for a file that must not be replaced, or that no tool would read under its name."""
+def check_output(store: Store, path: Path, kind: str) -> None:
+    """Raises ``InputError`` for a file that must not be replaced, or that no tool would read under its name.
+
+    ``store`` is that of the project.
+    """
+    store.check_foreign(path)
     if path.exists() and not path.is_file():
-        raise InputError([Problem(file=_LINE, key=f"-o {path}", what="this is no file that could be replaced")])
+        what, hint = "this is no file that could be replaced", "without -o it goes to stdout"
+        raise InputError([Problem(file=_LINE, key=f"-o {path}", what=what, hint=hint)])
     if kind == "pylock" and not is_valid_pylock_path(path):
         what = "installers read pylock.toml and pylock.<name>.toml alone (PEP 751), where <name> has no dot"
         raise InputError([Problem(file=_LINE, key=f"-o {path}", what=what)])

@@ -81,6 +81,10 @@ def init(context: Context, inputs: Inputs, options: Options) -> InitResult:
     if not options.dry_run:
         context.store.replace(texts)
     advice = _advice(own, [draft.name for draft in drafts if not draft.abstract])
+    doubtful = dict.fromkeys(str(one.requirement) for draft in drafts for one in draft.requires if one.doubt)
+    if doubtful:
+        said = f"These were URLs, and `lockgrid lock` asks the index for packages of that name: {', '.join(doubtful)}."
+        advice.append(f"{said} Anyone may have such a name there: make sure of each, or take it out.")
     return InitResult(texts=texts, origins=origins, notes=notes, advice=tuple(advice))
 
 

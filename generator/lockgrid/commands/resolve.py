@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from lockgrid.adapters.uv import Resolved, Uv
 from lockgrid.adapters.uvanswer import NoSolution
 from lockgrid.commands.diagnose import Outcome, narrow, sharing
+from lockgrid.commands.gitsources import own_file
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.prove import Selections, Verdict, choose, prove
 from lockgrid.core import keep
 from lockgrid.core.anchor import name_indexes
 from lockgrid.core.candidates import absent_sources
+from lockgrid.core.cooldown import uv_cutoffs, young_exclusions
 from lockgrid.core.differ import apart_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
@@ -116,10 +118,14 @@ class Resolver:
         return outcome
 
     def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
+        domain = tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group)
+        everything = list(dict.fromkeys(target for _, targets in domain for target in targets))
         return Request(
             environments=tuple(group),
-            domain=tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group),
+            domain=domain,
             cutoff=self.learner.facts.cutoff,
+            cutoffs=uv_cutoffs(self.learner.facts),
+            exclusions=young_exclusions(group, everything, self.learner.facts),
             preferences=self._preferences(group),
             absent=absent_sources(group, self.learner.facts),
             undated=self._undated(group),
@@ -200,7 +206,7 @@ class Resolver:
 
     def _choose(self, request: Request, texts: Sequence[str]) -> Selections:
         indexes = {source.url: name for name, source in self.uv.config.named.items()}
-        return choose(self.learner, request, texts, self._keep_file, indexes)
+        return choose(self.learner, request, texts, self._own_file, indexes)
 
     def _proven_before(self, request: Request, texts: Sequence[str]) -> dict[Cell, ProvenCell] | None:
         """The cells as an earlier run proved them, when all that the proofs read is as it was."""
@@ -215,6 +221,10 @@ class Resolver:
             value = encode_proofs(cells, self.learner.facts)
             if value is not None:
                 self.learner.keep("proof", proof_key(domain, texts, old_digest), value)
+
+    def _own_file(self, pin: Pin, environment: Environment, target: Target) -> Pin:
+        """The pin with a file that is on its page: of a git source uv saw a stub; and the old file where it serves."""
+        return self._keep_file(own_file(pin, self.learner.facts.pages), environment, target)
 
     def _keep_file(self, pin: Pin, environment: Environment, target: Target) -> Pin:
         """The pin with the file that the old lock had where that still serves."""

@@ -10,7 +10,7 @@ from hashlib import file_digest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lockgrid.adapters.uvrun import Outcome, finish, quoted
+from lockgrid.adapters.uvrun import Outcome, find_uv, finish, quoted, start
 from lockgrid.commands.context import Context
 from lockgrid.core import extras
 from lockgrid.core.uvlock import PATH, UvLock, check, cut, parse
@@ -61,6 +61,7 @@ def _wanted(context: Context) -> tuple[Mapping[str, tuple[Target, ...]], OldLock
 
 def _answer(context: Context, outcome: Outcome) -> UvLock:
     if outcome.code != 0:
+        _refuse_old(context)
         raise ToolError(
             f"uv lock failed with the pins of locks/:\n{quoted(outcome)}",
             where=PATH,
@@ -70,6 +71,14 @@ def _answer(context: Context, outcome: Outcome) -> UvLock:
     if text is None:
         raise ToolError("uv wrote it elsewhere", where=PATH, next_step="run this in the root of uv's workspace")
     return parse(text)
+
+
+def _refuse_old(context: Context) -> None:
+    """Raise ``ToolError`` where an old uv explains the failure: what it says of ``pyproject.toml`` misleads."""
+    from lockgrid.adapters.uv import check_version  # only where something is amiss
+
+    binary = find_uv(context.environ)
+    check_version(finish(start([binary, "--version"], context.environ), "--version").out, binary)
 
 
 def _local_hashes(root: Path, lock: UvLock) -> dict[int, str]:

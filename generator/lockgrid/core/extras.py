@@ -1,7 +1,8 @@
 """What lockgrid keeps in the root ``pyproject.toml``; everything else there is not touched (tomlkit).
 
 An extra for each environment, which ``[tool.lockgrid] extras`` remembers; lists of ``[tool.uv]``, of which the part
-between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; and ``requires-python`` where there is none.
+between two comments is lockgrid's; the source of ``uvproject.BLOCKER``; and ``requires-python`` and, of uv,
+``required-version`` where there is none.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def extras_in_step(text: str, wanted: UvProject) -> list[str]:
 
 def _uv_in_step(text: str, uv: Mapping[str, Any], wanted: UvProject) -> list[str]:
     said, written = [], leading(text)
+    if wanted.required_uv and "required-version" not in uv:
+        said.append("[tool.uv] required-version is missing")
     for key in _LISTS:
         needed = [_plain(entry) for entry in wanted.lists.get(key, ())]
         if key not in uv and not needed:
@@ -133,6 +136,8 @@ def _put_lists(document: tomlkit.TOMLDocument, tool: MutableMapping[str, Any], w
     import tomlkit
 
     uv = tool.setdefault("uv", tomlkit.table())
+    if wanted.required_uv and "required-version" not in uv:
+        uv["required-version"] = wanted.required_uv
     for key in _LISTS:
         entries = wanted.lists.get(key, ())
         old = _array_text(document, key) if key in uv else "[]"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import tomlkit
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.anchor import source_constraints, source_settings, sources_of
@@ -52,8 +53,9 @@ class Request:
     requirement or a Requires-Python makes it, and then may find no version that serves a run of Pythons
     though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
     ``spared`` the targets on which nothing asks for an overridden package. ``absent`` are the targets for which
-    the index that ``[sources]`` names for a package has no file of it. ``undated`` are packages whose cut-off uv is not
-    told of. The environments agree on their sources.
+    the index that ``[sources]`` names for a package has no file of it. The environments agree on their sources.
+    ``cutoffs`` are of packages that have another than ``cutoff``; None: uv is not to look at their upload times.
+    ``undated`` are packages of whose files some have no such time.
     """
 
     environments: tuple[Environment, ...]
@@ -66,6 +68,7 @@ class Request:
     spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
     absent: tuple[tuple[str, tuple[Target, ...]], ...] = ()
     undated: tuple[Undated, ...] = ()
+    cutoffs: tuple[tuple[str, datetime | None], ...] = ()
 
     @property
     def all_domain(self) -> Domain:
@@ -191,16 +194,16 @@ def _rows(request: Request) -> list[list[Target]]:
 
 def _requirements(environment: Environment, targets: tuple[Target, ...], everything: tuple[Target, ...]) -> list[str]:
     gate = targets_marker(targets, everything)
-    lines = []
-    for declared in environment.requires:
-        requirement = declared.requirement
-        if not gate:
-            lines.append(declared.text)
-            continue
-        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-        marker = f"({requirement.marker}) and ({gate})" if requirement.marker else gate
-        lines.append(f"{requirement.name}{extras}{requirement.specifier} ; {marker}")
-    return lines
+    return [gated(declared.requirement, gate) for declared in environment.requires]
+
+
+def gated(requirement: Requirement, gate: str) -> str:
+    """A requirement that holds only where the marker ``gate`` does; as it is where that is empty."""
+    if not gate:
+        return str(requirement)
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    marker = f"({requirement.marker}) and ({gate})" if requirement.marker else gate
+    return f"{requirement.name}{extras}{requirement.specifier} ; {marker}"
 
 
 def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, object]:
@@ -209,20 +212,21 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
-    undated = _without_cutoff(request)
+    packages = _exclude_newer_package(request)
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
-        **({"exclude-newer-package": undated} if undated else {}),
+        **({"exclude-newer-package": packages} if packages else {}),
     }
 
 
-def _without_cutoff(request: Request) -> dict[str, bool]:
-    """The packages that are held to no cut-off, as uv is told of it."""
+def _exclude_newer_package(request: Request) -> dict[str, str | bool]:
+    """The cut-offs of single packages as uv takes them; False for none at all."""
     names = {s.name for e in request.environments for s in e.sources if s.dateless} | {u.name for u in request.undated}
-    return dict.fromkeys(sorted(names), False)
+    own = {name: timestamp(moment) if moment else False for name, moment in request.cutoffs}
+    return own | dict.fromkeys(sorted(names), False)
 
 
 def timestamp(moment: datetime) -> str:
@@ -260,7 +264,7 @@ def preferences_lock(request: Request, urls: Mapping[str, str]) -> str:
             "options": {
                 "prerelease-mode": "explicit",
                 "exclude-newer": timestamp(request.cutoff),
-                **({"exclude-newer-package": undated} if (undated := _without_cutoff(request)) else {}),
+                **({"exclude-newer-package": own} if (own := _exclude_newer_package(request)) else {}),
             },
             "package": packages,
         }

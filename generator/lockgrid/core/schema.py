@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockgrid.core.table import Table, Wrong, anything, boolean, date, each, list_of, parse, string, strings
+from lockgrid.core.table import Table, Wrong, anything, boolean, date, day, each, list_of, parse, string, strings
 from lockgrid.errors import Problem
 
 
@@ -15,6 +16,7 @@ class PlatformEntry:
 
     glibc: str | None = None
     macos: str | None = None
+    runner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,15 @@ class IndexEntry:
     dateless: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CooldownEntry:
+    """An entry of ``[cooldown-exceptions]``. ``until`` is None where it is missing, which is a fault."""
+
+    cooldown: str
+    why: str
+    until: datetime.date | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsFile:
     """``envs/targets.toml``."""
@@ -33,6 +44,7 @@ class TargetsFile:
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
     indexes: dict[str, IndexEntry]
+    exceptions: dict[str, CooldownEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,15 @@ class ExceptionEntry:
 
     version: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GitEntry:
+    """An entry of ``[git]``."""
+
+    url: str
+    rev: str
+    subdirectory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +89,7 @@ class EnvironmentFile:
     sources: dict[str, str]
     accept: dict[str, str]
     hold: dict[str, ExceptionEntry]
+    git: dict[str, GitEntry] = field(default_factory=dict)
 
 
 def parse_targets(file: str, text: str) -> tuple[TargetsFile | None, list[Problem]]:
@@ -86,11 +108,32 @@ def _targets(table: Table) -> TargetsFile:
         pythons=table.required("pythons", strings, []),
         platforms=table.tables("platforms", _platform, required=True),
         indexes=table.optional("indexes", _indexes) or {},
+        exceptions=table.tables("cooldown-exceptions", _cooldown),
+    )
+
+
+def _cooldown(table: Table) -> CooldownEntry:
+    return CooldownEntry(
+        cooldown=table.required("cooldown", string, ""),
+        why=table.required("why", string, ""),
+        until=table.required("until", day, None),
     )
 
 
 def _platform(table: Table) -> PlatformEntry:
-    return PlatformEntry(glibc=table.optional("glibc", string), macos=table.optional("macos", string))
+    return PlatformEntry(
+        glibc=table.optional("glibc", string),
+        macos=table.optional("macos", string),
+        runner=table.optional("runner", _labels) or (),
+    )
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    """One label or a list of them, none empty."""
+    labels = [value] if isinstance(value, str) else value
+    if not isinstance(labels, list) or not labels or not all(isinstance(one, str) and one.strip() for one in labels):
+        raise Wrong("must be a label or a list of labels", 'write "ubuntu-24.04", or ["self-hosted", "linux"]')
+    return tuple(labels)
 
 
 def _environment(table: Table) -> EnvironmentFile:
@@ -108,6 +151,7 @@ def _environment(table: Table) -> EnvironmentFile:
         sources=table.optional("sources", _index_names) or {},
         accept=table.optional("accept", _reasons) or {},
         hold=table.tables("hold", _hold),
+        git=table.tables("git", _git),
     )
 
 
@@ -118,6 +162,14 @@ def _override(table: Table) -> ExceptionEntry:
 def _hold(table: Table) -> ExceptionEntry:
     table.optional("since", date)
     return _override(table)
+
+
+def _git(table: Table) -> GitEntry:
+    return GitEntry(
+        url=table.required("url", string, ""),
+        rev=table.required("rev", string, ""),
+        subdirectory=table.optional("subdirectory", string) or "",
+    )
 
 
 def _smoke(table: Table) -> SmokeEntry:

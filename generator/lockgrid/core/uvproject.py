@@ -27,6 +27,10 @@ from lockgrid.model.grid import Grid, Lockfile, OldLocks
 from lockgrid.model.spec import Environment, Spec
 from lockgrid.model.target import Target, python_key
 
+#: The uv that reads all of it, and holds builds to their hashes, as ``required-version``. uv looks at that first, so an
+#: older one says what it is instead of that it cannot read the file.
+REQUIRED_UV = ">=0.13"
+
 #: The package that no machine can install, and its folder.
 BLOCKER = "lockgrid-unsupported"
 BLOCKER_FOLDER = "locks/unsupported"
@@ -54,7 +58,7 @@ raise SystemExit("this environment is unsupported on this platform with this Pyt
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """A build requirement with the sha256 of its files. uv before 0.13 cannot read it; later ones hold builds to it."""
+    """A build requirement with the sha256 of its files. An older uv than ``REQUIRED_UV`` says cannot read it."""
 
     requirement: str
     hashes: tuple[str, ...]
@@ -84,6 +88,12 @@ class UvProject:
     def files(self) -> dict[str, str]:
         """The files of ``BLOCKER`` by path, none where nothing asks for it."""
         return dict(_BLOCKER_FILES) if self.blocked else {}
+
+    @property
+    def required_uv(self) -> str:
+        """The ``required-version`` for a project that states none, empty where any uv can read it."""
+        hashed = any(isinstance(entry, Hashed) for entries in self.lists.values() for entry in entries)
+        return REQUIRED_UV if hashed else ""
 
 
 def uv_project(spec: Spec, grid: Grid, locks: OldLocks, requires_python: str | None = None) -> UvProject:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.finding import Finding
 from lockgrid.model.index import IndexFile, page_key
 from lockgrid.model.spec import Cell
@@ -139,10 +140,50 @@ class SourceRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GitWheel:
+    """A wheel that was built from a git source, with what a lock must know of it where it is not at hand.
+
+    ``size`` is in bytes. ``platform`` and ``python`` are of the machine that built it, ``pins`` what was in the build
+    (``name==version``), ``build`` the digest of that with the files' hashes.
+    """
+
+    filename: str
+    sha256: str
+    size: int
+    version: str
+    platform: str
+    python: str
+    build: str
+    pins: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+    requires_python: str = ""
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRecord:
+    """A package that is built from a commit, as ``grid.toml`` keeps it, once for all environments that agree on it.
+
+    ``tree`` is the digest of the commit's content (``core.git.tree_digest``), ``build_requires`` what its
+    ``pyproject.toml`` and its build backend ask for.
+    """
+
+    package: str
+    url: str
+    rev: str
+    subdirectory: str
+    environments: tuple[str, ...]
+    tree: str
+    build_requires: tuple[str, ...]
+    wheels: tuple[GitWheel, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``).
 
     ``rules`` is the number of the rules that ``findings`` were made by, 0 where the wheels were not looked into.
+    ``exclude_newer_package`` are the cut-offs of packages that had another than ``exclude_newer``.
     """
 
     exclude_newer: datetime
@@ -155,6 +196,13 @@ class Grid:
     rules: int = 0
     findings: tuple[FoundRecord, ...] = ()
     sources: tuple[SourceRecord, ...] = ()
+    git: tuple[GitRecord, ...] = ()
+    exclude_newer_package: tuple[tuple[str, datetime], ...] = ()
+
+    @property
+    def cutoff(self) -> Cutoff:
+        """The cut-offs of the last resolution that changed anything."""
+        return Cutoff(moment=self.exclude_newer, packages=self.exclude_newer_package)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -76,14 +77,17 @@ def test_it_gets_the_pins_and_no_setting_from_outside(tmp_path: Path) -> None:
     ("body", "said"),
     [
         ("sys.exit(0)", "exit code 0 and no report"),
-        ("raise OSError('the service is away')", "the service is away"),
+        ("raise OSError('the service is away')", "\n    OSError: the service is away\n"),
+        ("try: int('x')\nexcept ValueError: sys.exit(1 / 0)", "\n    ValueError: .*'x'\n    ZeroDivisionError: "),
+        ("sys.exit('WARNING:x\\n  more')", "\n    WARNING:x\n      more\n"),
         ("open(out, 'w').write('{}'); sys.exit(2)", "exit code 2"),
         ("os.kill(os.getpid(), 9)", "exit code -9"),
     ],
 )
 def test_an_end_without_a_report_is_a_failed_tool(tmp_path: Path, body: str, said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=said) as failed:
         tool(tmp_path, body).report("a==1\n")
+    assert not re.search("Traceback|During handling|File", failed.value.what)
 
 
 def test_one_that_does_not_start_is_a_failed_tool(tmp_path: Path) -> None:

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from lockgrid.adapters import uv as module
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.uv import Resolved, Uv, find_uv
+from lockgrid.adapters.uv import OLDEST_UV, Resolved, Uv, find_uv
 from lockgrid.adapters.uvanswer import NoSolution, explain_failure
 from lockgrid.adapters.uvconfig import IndexSource, UvConfig
+from lockgrid.core.uvproject import REQUIRED_UV
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata
 
@@ -109,7 +113,7 @@ class Fake:
         self.log = folder / "log"
         self.cache = Cache(folder / "cache")
 
-    def uv(self, *, version: str = "0.11.0", lock: str = "true", config: UvConfig | None = None) -> Uv:
+    def uv(self, *, version: str = "0.13.0", lock: str = "true", config: UvConfig | None = None) -> Uv:
         text = SCRIPT.format(log=self.log, version=version, lock=lock)
         binary = program(self.folder / "uv", text)
         environ = {"PATH": os.environ["PATH"], "UV_PRERELEASE": "allow"}
@@ -132,7 +136,7 @@ def test_uv_is_asked_once_for_its_default_index(fake: Fake) -> None:
     for _ in range(2):
         with fake.uv() as uv:
             assert uv.config.default == IndexSource(url="https://index.example/simple", default=True)
-            assert uv.version == "0.11.0"
+            assert uv.version == "0.13.0"
     assert fake.runs() == ["--version", "pip", "--version"]
 
 
@@ -145,10 +149,20 @@ def test_a_configured_default_is_not_asked_for(fake: Fake) -> None:
 
 
 @posix
-@pytest.mark.parametrize(("version", "said"), [("0.10.9", "uv 0.10.9 is too old: 0.11.0"), ("x", "does not say")])
+@pytest.mark.parametrize(("version", "said"), [("0.12.24", "uv 0.12.24 is too old: 0.13.0"), ("x", "does not say")])
 def test_an_old_or_unknown_uv_is_refused(fake: Fake, version: str, said: str) -> None:
     with pytest.raises(ToolError, match=said):
         fake.uv(version=version)
+
+
+def test_one_oldest_uv_stands_everywhere() -> None:
+    """What is checked, what pyproject.toml asks for, and what lockgrid depends on."""
+    oldest = Version(".".join(str(part) for part in OLDEST_UV))
+    manifest = tomllib.loads((Path(__file__).parents[3] / "generator/pyproject.toml").read_text(encoding="utf-8"))
+    (asked,) = (r for r in map(Requirement, manifest["project"]["dependencies"]) if r.name == "uv")
+    for specifier in (asked.specifier, SpecifierSet(REQUIRED_UV)):
+        (bound,) = specifier
+        assert (bound.operator, Version(bound.version)) == (">=", oldest)
 
 
 @posix

@@ -188,7 +188,6 @@ def test_an_explicit_index_is_kept_apart_with_all_that_its_table_says(machine: M
         (f"corp={URL}", "corp", URL),
         (URL, "", URL),
         (f"{URL}?x=y", "", f"{URL}?x=y"),
-        ("corp=../folder", "corp", "../folder"),
     ],
 )
 def test_an_index_of_the_environment_may_have_a_name(machine: Machine, word: str, name: str, url: str) -> None:
@@ -413,6 +412,15 @@ def test_what_makes_an_index_useless_for_a_source(machine: Machine) -> None:
 def test_an_index_that_lockgrid_cannot_read_is_told_before_it_is_asked(machine: Machine, text: str, fault: str) -> None:
     machine.write("uv.toml", f'[[index]]\nname = "cpu"\n{text}\n')
     assert index_faults(names(machine, "cpu", UV_DEFAULT_INDEX=URL)) == {"cpu": fault}
+
+
+@pytest.mark.parametrize("word", ["/wheels", "../wheels", "corp=../wheels", "file:///wheels", "C:\\wheels"])
+@pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX"])
+def test_a_folder_is_no_index_to_ask(machine: Machine, variable: str, word: str) -> None:
+    with pytest.raises(InputError, match="is no http or https URL") as refused:
+        machine.read(**{variable: word})
+    assert word.removeprefix("corp=").lower() in str(refused.value).lower()
+    assert "pypi-server run" in refused.value.next_step
 
 
 @pytest.mark.parametrize("sources", [("a-b", "a_b"), ("a-b",)])

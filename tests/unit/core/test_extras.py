@@ -9,7 +9,7 @@ import pytest
 
 from lockgrid.core.extras import check_manifest, extras_in_step, requires_python, update_extras
 from lockgrid.core.fence import BEGIN, END
-from lockgrid.core.uvproject import Hashed, UvProject
+from lockgrid.core.uvproject import REQUIRED_UV, Hashed, UvProject
 from lockgrid.errors import InputError
 from unit.builders import golden
 
@@ -90,6 +90,23 @@ def test_stale_extras_are_replaced_or_removed_and_a_users_own_is_kept() -> None:
 def test_an_extra_that_lockgrid_does_not_remember_is_a_users_own() -> None:
     text = BARE + '[project.optional-dependencies]\ngone = ["z"]\n'
     assert optional(update_extras(text, SPEC))["gone"] == ["z"]
+
+
+def test_hashes_of_build_requirements_need_a_uv_that_reads_them() -> None:
+    """uv looks at `required-version` before all else: an older one says that, and not where it failed to read."""
+    for text in SHAPES:
+        updated = update_extras(text, FULL)
+        assert tomllib.loads(updated)["tool"]["uv"]["required-version"] == REQUIRED_UV
+        lines = updated.splitlines(keepends=True)
+        without = "".join(line for line in lines if not line.startswith("required-version"))
+        assert extras_in_step(without, FULL) == ["[tool.uv] required-version is missing"]
+        assert "required-version" not in tomllib.loads(update_extras(text, SPEC))["tool"].get("uv", {})
+
+
+@pytest.mark.parametrize("own", ["==0.14.1", ">=0.5"])
+def test_a_persons_own_required_version_stays(own: str) -> None:
+    text = BARE + f'[tool.uv]\nrequired-version = "{own}"\n'
+    assert tomllib.loads(update_extras(text, FULL))["tool"]["uv"]["required-version"] == own
 
 
 SHAPES = [
@@ -231,7 +248,8 @@ def test_what_uv_needs_comes_into_step_in_any_shape_of_manifest_and_goes_again(t
     none = UvProject(extras=EXTRAS, lists={})
     again = update_extras(updated, none)
     assert extras_in_step(again, none) == []
-    assert uv(again) == before.get("tool", {}).get("uv", {})
+    # Which uv is needed was said where nobody had said it, and is a person's from then on, as `requires-python` is.
+    assert uv(again) == {"required-version": REQUIRED_UV} | before.get("tool", {}).get("uv", {})
 
 
 def test_entries_of_a_person_stand_beside_those_of_lockgrid_with_their_comments() -> None:
@@ -244,6 +262,7 @@ def test_entries_of_a_person_stand_beside_those_of_lockgrid_with_their_comments(
 def test_each_part_of_uvs_table_that_is_out_of_step_is_a_sentence() -> None:
     assert extras_in_step(update_extras(BARE, SPEC), FULL) == [
         "requires-python is missing",
+        "[tool.uv] required-version is missing",
         "[tool.uv] environments is not what locks/ needs",
         "[tool.uv] conflicts is not what locks/ needs",
         "[tool.uv] constraint-dependencies is not what locks/ needs",

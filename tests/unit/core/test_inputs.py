@@ -57,6 +57,13 @@ def test_a_specifier_that_no_release_meets(versions: list[str], hint: str) -> No
     ]
 
 
+@pytest.mark.parametrize(("asked", "told"), [("a==2", False), ("a==1.0+cpu", True), ("a===1.0+cpu", True)])
+def test_a_local_version_that_is_not_there_sends_to_sources(asked: str, told: bool) -> None:
+    (problem,) = index_problems([environment(asked)], released("1.0"))
+    assert problem.hint.startswith("the newest is 1.0")
+    assert ("which [sources] names" in problem.hint) == told
+
+
 def test_an_override_is_what_must_be_met() -> None:
     known = released("1.0")
     assert index_problems([environment("a>=2", overrides={"a": "==1.0"})], known) == []

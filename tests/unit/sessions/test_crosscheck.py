@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from sessions import piptools
 from sessions.crosscheck import compare, read_pinned
 
 LOCK = """\
@@ -72,3 +77,30 @@ def test_an_override_explains_its_package_and_what_that_alone_asks_for() -> None
     text = compiled("a==2.0", "a==2.1", more="e==1\n    # via a\nf==1\n    # via\n    #   a\n    #   the-b-c\n")
     found = compare(read_pinned(TEXT, "3.12"), read_pinned(text, "3.12"), {"A"})
     assert [(one.package, bool(one.why)) for one in found] == [("a", True), ("e", True), ("f", False)]
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({}, "https://a.example/simple"),
+        (
+            {"UV_INDEX_CORP_A_USERNAME": "me", "UV_INDEX_CORP_A_PASSWORD": "p@:/"},
+            "https://me:p%40%3A%2F@a.example/simple",
+        ),
+        ({"UV_INDEX_CORP_A_PASSWORD": "token"}, "https://:token@a.example/simple"),
+        ({"UV_INDEX_OTHER_USERNAME": "me"}, "https://a.example/simple"),
+    ],
+)
+@pytest.mark.parametrize("where", ["UV_INDEX", "UV_DEFAULT_INDEX", "uv.toml"])
+def test_pip_gets_the_login_that_uv_has_from_variables(
+    tmp_path: Path, where: str, given: dict[str, str], url: str
+) -> None:
+    """uv says its indexes without it, and an index behind a login would not answer pip."""
+    text = '[[index]]\nname = "corp-a"\nurl = "https://a.example/simple/"\n' if where == "uv.toml" else ""
+    (tmp_path / "uv.toml").write_text(text, encoding="utf-8")
+    env = {"UV_CONFIG_FILE": str(tmp_path / "uv.toml"), **given}
+    if where != "uv.toml":
+        env[where] = "https://b.example corp-a=https://a.example/simple/"
+    named = piptools._named(env)
+    assert piptools._with_login("https://a.example/simple", named["https://a.example/simple"], env) == url
+    assert piptools._with_login("https://b.example", named.get("https://b.example", ""), env) == "https://b.example"

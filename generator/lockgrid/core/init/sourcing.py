@@ -115,6 +115,8 @@ def add_sources(
                 if keys and not any(key.partition("@")[0] == name for key in draft.packages if "@" not in key):
                     draft.packages |= dict.fromkeys(keys, only.name)
                     used[only.name] = only
+    for draft in drafts:
+        _local_without_source(draft, others, targets, out)
     for other in others.values():
         if other.name in used:
             what = f"is index {other.name!r} of envs/targets.toml: only packages under [sources] come from it"
@@ -125,6 +127,24 @@ def add_sources(
             hint += "under [sources] of an environment for each package: docs/envs.md"
         out.notes.append(Note(other.place, other.url, what, hint))
     return list(used.values())
+
+
+def _local_without_source(draft: Draft, others: Mapping[str, Other], targets: Sequence[Target], out: Collected) -> None:
+    """Note the local versions for which nobody says where they are from: no lock would find them."""
+    for one in draft.requires:
+        name = canonicalize_name(one.requirement.name)
+        keys = _keys(name, str(one.requirement.marker or ""), targets, somewhere=True)
+        if not keys or not is_local(one.requirement) or any(key in draft.packages for key in (name, *keys)):
+            continue
+        what = "a version with a local part is on an index of its own, and "
+        what += "several are named" if others else "none is named"
+        index = f"{next(iter(others))} or another of them" if others else "that index, named under [indexes]"
+        lines = ", ".join(f'{_toml_key(key)} = "..."' for key in keys)
+        out.notes.append(Note(one.place, str(one.requirement), what, f"write {lines} under [sources], with {index}"))
+
+
+def _toml_key(key: str) -> str:
+    return f'"{key}"' if "@" in key else key
 
 
 def _asks(draft: Draft, package: str) -> bool:

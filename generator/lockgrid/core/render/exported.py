@@ -28,6 +28,8 @@ def header_lines(export: Export) -> Iterator[str]:
 def _lines(export: Export, urls: IndexUrls | None) -> Iterator[str]:
     yield "# lockgrid export, format: requirements"
     yield from header_lines(export)
+    if export.single:
+        yield "# For this target alone. It has no markers, so elsewhere too little might be installed without an error."
     if urls:
         yield ""
         yield from _index_lines(export, urls)
@@ -49,6 +51,8 @@ def _index_lines(export: Export, urls: IndexUrls) -> Iterator[str]:
         yield "# uv needs --index-strategy unsafe-best-match to look at more than the first index that has a package."
     yield from (f"--index-url {url}" for url in urls.plain[-1:])
     yield from (f"--extra-index-url {url}" for url in dict.fromkeys(more))
+    if export.built:
+        yield f"# {', '.join(export.built)}: built from git, so give --find-links and the folder with the wheels."
 
 
 def mixed_sdists(export: Export) -> tuple[str, ...]:

@@ -245,8 +245,28 @@ def test_a_local_version_is_of_the_one_other_index_where_its_marker_holds() -> N
 def test_a_local_version_of_one_of_two_other_indexes_is_the_users_to_say() -> None:
     found = of(CPU, "--extra-index-url https://index.example/whl/cu", "torch==2.9.1+cpu")
     assert found.environment("main").sources == ()
-    assert len(found.notes) == 2
+    assert len(found.notes) == 3
+    assert "torch==2.9.1+cpu`: a version with a local part is on an index of its own, and several" in found.notes[2]
+    assert 'torch = "..." under [sources], with index-cpu or another of them' in found.notes[2]
     assert '# torch = "other"' in found.texts["envs/main.toml"]
+
+
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        ("torch==2.9.1+cpu", 'torch = "..."'),
+        ("Torch===2.9.1+cpu", 'torch = "..."'),
+        ("torch==2.9.1+cpu ; sys_platform == 'win32'", '"torch@windows-x86_64" = "..."'),
+        ("torch==2.9.1+cpu ; platform_machine == 's390x'", ""),
+        ("torch==2.9.1", ""),
+    ],
+)
+def test_a_local_version_that_no_index_is_named_for_is_told(line: str, keys: str) -> None:
+    """No lock would find it, for the usual index takes such versions from nobody."""
+    found = of(line)
+    assert len(found.requires("main")) == 1
+    assert [f"write {keys} under [sources]" in note for note in found.notes] == ([True] if keys else [])
+    assert all(note in found.texts["envs/main.toml"].replace("\n#   ", " ") for note in found.notes)
 
 
 # -- pyproject.toml ---------------------------------------------------------------------------------------

@@ -52,6 +52,29 @@ def test_line_ends_are_those_of_the_system() -> None:
     assert batch.count("\r\n") == batch.count("\n") > 20
 
 
+BUILT_IN = {"@echo", "rem", "setlocal", "set", "if", "goto", "echo", "exit"}
+
+
+def test_the_batch_file_starts_no_other_batch_file() -> None:
+    """One that is started without `call` never comes back, and the script would end there, nothing being installed."""
+    lines = script_text("install.bat", PLAN).splitlines()
+    started = [line.split()[0] for line in lines if line[0] != ":"]
+    assert {word for word in started if word not in BUILT_IN} == {"py.exe", '"%PYTHON%"', "for"}  # for has its own cmd
+    given = [line.partition("=")[2].rstrip('"') for line in lines if line.startswith('set "PYTHON=')]
+    assert given == ["python.exe", "", '%PYTHON:"=%']
+    named = lines[lines.index(":named") :]
+    assert named[2] == 'if /i not "%PYTHON:~-4%"==".exe" set "PYTHON=%PYTHON%.exe"'
+
+
+def test_no_exit_code_is_taken_for_success_but_zero() -> None:
+    """`if errorlevel 1` is not true of a crash, whose code is negative."""
+    text = script_text("install.bat", PLAN)
+    assert "&&" not in text
+    tests = [line for line in text.splitlines() if line.startswith("if ") and "goto" in line and "defined" not in line]
+    assert len(tests) == 4
+    assert {line.partition(" goto ")[0] for line in tests} == {'if "%ERRORLEVEL%"=="0"'}
+
+
 def test_the_common_script_is_python_3_8_and_imports_the_standard_library_alone() -> None:
     tree = ast.parse(script_text("install.py", PLAN), feature_version=(3, 8))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -7,6 +7,7 @@ backend from its lockfile and runs its flow; ``nox -s flows`` does so for all of
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -26,8 +27,12 @@ from sessions.crosscheck import crosscheck as judge_locks
 from sessions.failure import Failure
 from sessions.machine import ROOT, RUNNING, UV, clean_env, host_platform, sync_command
 from sessions.uvsettings import uv_env
+from sessions.ways import ways as go_every_way
 
 LOCKS = ROOT / "locks"
+SCHEMAS = ("vendor.github-workflows", "custom.github-workflows-require-timeout")
+# Pedantic: also an action or a permission without a word on it. Offline: what it would ask the forge, it leaves.
+ZIZMOR = ("--offline", "--persona=pedantic", "--strict-collection", "--no-progress", "--quiet")
 T = TypeVar("T")
 
 nox.options.default_venv_backend = "uv"
@@ -106,11 +111,15 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting and the direction of imports."""
+    """Check style, formatting, the direction of imports, and the workflows."""
     install_tools(session)
     run(session, "ruff", "format", "--check", ".")
     run(session, "ruff", "check", ".")
     run(session, "lint-imports")
+    workflows = sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml"))
+    for schema in SCHEMAS:
+        run(session, "check-jsonschema", "--builtin-schema", schema, *workflows)
+    run(session, "zizmor", *ZIZMOR, ".github")
 
 
 @nox.session
@@ -131,6 +140,14 @@ def bench(session: nox.Session) -> None:
 def crosscheck(session: nox.Session) -> None:
     """Have pip's own resolver judge the locks of this machine. Arguments: [ENV...] [--python X.Y | --every-python]."""
     _orderly(session, lambda: judge_locks(session.posargs))
+
+
+@nox.session
+def ways(session: nox.Session) -> None:
+    """Install the cells of this machine in every way and compare. Arguments: [ENV...] [--python X.Y] [--way WAY]..."""
+    install_tools(session)
+    lockgrid = shutil.which("lockgrid", path=os.pathsep.join(session.virtualenv.bin_paths or []))
+    _orderly(session, lambda: go_every_way(session.posargs, [lockgrid or "lockgrid"]))
 
 
 # -- the backends -----------------------------------------------------------------------------------------

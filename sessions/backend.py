@@ -43,7 +43,7 @@ def run_backend(environment: str, arguments: Arguments) -> None:
     about["kind"] = "upstream" if arguments.upstream else "flow"
     about["target"] = {"platform": host_platform(), "python": arguments.python}
     about |= {"lock": None, "stage": None, "message": None, "cases": []}
-    report = _writable(arguments.report)
+    report = _writable(arguments.report or _default_report(environment))
     try:
         cell = _cell(environment, arguments)
         if "pytest" not in cell.pins:
@@ -134,6 +134,12 @@ def _why(code: int, told: dict[str, Any]) -> str:
     if told:
         return f"pytest ended with exit code {code}, see above"
     return f"the flow ended with exit code {code} before it could report: it crashed, see above"
+
+
+def _default_report(environment: str) -> str | None:
+    """Where ``lockgrid refresh --test`` looks for the result, where it is what runs the session."""
+    folder = os.environ.get("LOCKGRID_RESULTS")
+    return str(Path(folder) / f"{environment}.json") if folder else None
 
 
 def _writable(report: str | None) -> Path | None:

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import shutil
-import subprocess
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
 from sessions.cell import Cell, Grid, only_pins
 from sessions.failure import Failure
-from sessions.machine import ROOT, RUNNING, UV, below_floor, clean_env, host_platform, probe, say, sync_command
+from sessions.machine import ROOT, RUNNING, below_floor, host_platform, probe, say
+from sessions.piptools import pip_env, run, tools_python
 from sessions.spec import Spec, read_platform, read_spec
-from sessions.uvsettings import uv_env
 
 USAGE = "nox -s crosscheck -- [ENV...] [--python X.Y | --every-python]"
-#: The environment whose lockfile has pip-tools.
-TOOLS = "dev"
 _SHIM = Path(__file__).with_name("stated_hashes.py")
-_SECONDS = 1800
 _LINE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)\s*(?:;([^\\]*))?\\?")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
@@ -92,7 +85,7 @@ def crosscheck(given: Sequence[str], tools: Tools | None = None) -> None:
         for name in environments:
             if name not in chosen:
                 say(f"{name}: Python {python} is not proven on {platform}: not judged")
-        interpreter = _interpreter(grid, python, tools) if chosen else ""
+        interpreter = (tools or partial(tools_python, grid))(python) if chosen else ""
         for name in chosen if interpreter else ():
             judged += 1
             failed += [] if _judge(grid.choose(name, python, RUNNING, probe), interpreter) else [name]
@@ -103,104 +96,6 @@ def crosscheck(given: Sequence[str], tools: Tools | None = None) -> None:
     if not judged:
         raise Failure("crosscheck", "no cell was judged, see above")
     say(f"pip agrees with the locks: {judged} cells judged on {platform}")
-
-
-# -- pip-tools ---------------------------------------------------------------------------------------------
-
-
-def _interpreter(grid: Grid, python: str, tools: Tools | None) -> str:
-    """One that has pip-tools; nothing, and that is said, where there is none for this Python."""
-    if tools:
-        return tools(python)
-    if grid.cells(TOOLS).get(python, {}).get("status") != "proven":
-        say(f"Python {python}: {TOOLS}, which has pip-tools, is not locked for it: its cells are not judged")
-        return ""
-    if not probe(python):
-        say(f"Python {python}: no such interpreter is here: its cells are not judged")
-        return ""
-    cell = grid.choose(TOOLS, python, RUNNING, probe)
-    folder = ROOT / ".nox" / f"crosscheck-{python}"
-    binary = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    stamp = folder / "lockgrid-lock.json"
-    wanted = json.dumps([cell.interpreter, *cell.digests])
-    if not (binary.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
-        say(f"building .nox/{folder.name} from {cell.lock}")
-        shutil.rmtree(folder, ignore_errors=True)
-        with uv_env() as env:
-            make = [*UV, "venv", "--quiet", "--no-project", "--python", cell.interpreter, str(folder)]
-            for command in (make, sync_command(str(binary), cell.lockfile, cell.build)):
-                done = _run(command, env)
-                if done.returncode:
-                    raise Failure("install", f"{cell.lock} cannot be installed: {done.stderr.strip()}")
-        stamp.write_text(wanted, encoding="utf-8")
-    return str(binary)
-
-
-def _run(command: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            env=env,
-            cwd=ROOT,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure("crosscheck", f"{Path(command[0]).name} failed: {error}") from error
-
-
-def pip_env(cell: Cell) -> dict[str, str]:
-    """The environment for pip: uv's index, the hashed build requirements, and nothing of pip's own settings."""
-    urls = _urls()
-    reserved = set(cell.sources.values())
-    for name in sorted(reserved):
-        urls += [url for url in _urls(name, reserved) if url not in urls]
-    env = {key: value for key, value in clean_env().items() if not key.startswith("UV_")}
-    env |= {"PIP_INDEX_URL": urls[0], "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
-    if " " not in str(cell.build):  # pip takes such a variable for a list; what is built here is installed nowhere
-        env["PIP_BUILD_CONSTRAINT"] = str(cell.build)
-    if len(urls) > 1:
-        env["PIP_EXTRA_INDEX_URL"] = " ".join(urls[1:])
-    if hosts := os.environ.get("UV_INSECURE_HOST"):
-        env["PIP_TRUSTED_HOST"] = hosts
-    return env
-
-
-def _urls(index: str = "", reserved: set[str] | frozenset[str] = frozenset()) -> list[str]:
-    """The indexes that uv would ask, the default first, with their credentials: uv says it itself."""
-    with tempfile.TemporaryDirectory(prefix="lockgrid-") as folder, uv_env(index, reserved) as env:
-        nothing = Path(folder) / "none.in"
-        nothing.write_text("", encoding="utf-8")
-        words = ["pip", "compile", str(nothing), "--emit-index-url", "--offline", "--no-header"]
-        done = _run([*UV, *words], env)
-        named = _named(env)
-    default = re.findall(r"^--index-url (\S+)$", done.stdout, re.MULTILINE)
-    if not default:
-        raise Failure("crosscheck", f"uv does not say which index it uses: {done.stderr.strip()}")
-    found = [*default, *re.findall(r"^--extra-index-url (\S+)$", done.stdout, re.MULTILINE)]
-    return [_with_login(url, named.get(url.rstrip("/"), ""), env) for url in found]
-
-
-def _named(env: Mapping[str, str]) -> dict[str, str]:
-    """The names of the indexes that uv is told of in such an environment, by URL."""
-    words = f"{env.get('UV_INDEX', '')} {env.get('UV_DEFAULT_INDEX', '')}".split()
-    pairs = [(url, name) for name, _, url in (word.partition("=") for word in words) if "/" not in name]
-    table = tomllib.loads(Path(env["UV_CONFIG_FILE"]).read_text(encoding="utf-8"))
-    pairs += [(entry["url"], entry["name"]) for entry in table.get("index", ()) if "name" in entry]
-    return {url.rstrip("/"): name for url, name in reversed(pairs)}
-
-
-def _with_login(url: str, name: str, env: Mapping[str, str]) -> str:
-    """The URL with user and password of the index's variables: uv says only those that stand in the URL itself."""
-    key = "".join(c.upper() if c.isalnum() else "_" for c in name)
-    parts = urlsplit(url)
-    login = [quote(env.get(f"UV_INDEX_{key}_{what}", ""), safe="") for what in ("USERNAME", "PASSWORD")]
-    if not name or not any(login):
-        return url
-    return urlunsplit(parts._replace(netloc=f"{':'.join(login)}@{parts.netloc.rpartition('@')[2]}"))
 
 
 # -- the judgement -----------------------------------------------------------------------------------------
@@ -240,7 +135,7 @@ def compile_differences(cell: Cell, spec: Spec, interpreter: str, env: Mapping[s
         words = ["--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--no-emit-index-url"]
         words += ["--no-config", "--quiet", "--pip-args", "--use-feature=fast-deps", "--cache-dir", folder]
         words += ["--constraint", str(constraints), "--output-file", str(out), str(asked)]
-        done = _run([interpreter, str(_SHIM), *words], env)
+        done = run([interpreter, str(_SHIM), *words], env)
         if done.returncode or not out.is_file():
             said = [line for line in done.stderr.splitlines() if line.strip()]
             return [Difference(package=cell.environment, what="pip-compile failed:\n    " + "\n    ".join(said[-12:]))]
@@ -297,8 +192,8 @@ def _why(name: str, pin: Pinned | None, freed: set[str]) -> str:
 
 def sync_differences(cell: Cell, interpreter: str, env: Mapping[str, str]) -> list[Difference]:
     """Whether ``pip-sync --dry-run`` would install what the lock pins and the interpreter has not already."""
-    listed = _run([interpreter, "-m", "pip", "list", "--format", "json"], env)
-    done = _run([interpreter, "-m", "piptools", "sync", "--dry-run", "--no-config", str(cell.lockfile)], env)
+    listed = run([interpreter, "-m", "pip", "list", "--format", "json"], env)
+    done = run([interpreter, "-m", "piptools", "sync", "--dry-run", "--no-config", str(cell.lockfile)], env)
     if listed.returncode or done.returncode not in (0, 1) or "Traceback" in done.stderr:  # 1: there is something to do
         said = (listed.stderr if listed.returncode else done.stderr).strip().splitlines()
         return [Difference(package=cell.environment, what="pip-sync failed:\n    " + "\n    ".join(said[-12:]))]

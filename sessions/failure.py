@@ -9,8 +9,8 @@ from typing import Any
 class Failure(Exception):
     """What is wrong and what to do next.
 
-    ``stage``: arguments, grid, install, isolation, closure, smoke, flow or crosscheck. ``result``: what the tests
-    reported, for the stage flow.
+    ``stage``: arguments, grid, install, isolation, closure, smoke, flow, tools, crosscheck or ways. ``result``: what
+    the tests reported, for the stage flow.
     """
 
     def __init__(self, stage: str, message: str, result: Mapping[str, Any] | None = None) -> None:

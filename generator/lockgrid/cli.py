@@ -9,15 +9,23 @@ import gc
 import os
 import signal
 import sys
-import time
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from lockgrid import __version__, cli_exports
-from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
-from lockgrid.errors import InputError, LockgridError, Problem, ToolError
+from lockgrid import __version__, cli_diff, cli_exports, cli_publish, cli_refresh
+from lockgrid.cli_base import (
+    FINDINGS,
+    OUT_OF_DATE,
+    as_of_option,
+    json_option,
+    moment,
+    open_context,
+    package_name,
+    print_json,
+)
+from lockgrid.errors import InputError, LockgridError, ToolError
 
 _INTERRUPTED = 130
 
@@ -91,33 +99,15 @@ def cli(context: click.Context, project: Path, quiet: bool) -> None:
     context.obj = (project, quiet)
 
 
-def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
-    """A date (00:00 UTC of that day) or an RFC 3339 time; never later than now."""
-    from datetime import UTC, timedelta
-
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError) as error:
-        what = f"{value!r} is neither a date nor an RFC 3339 time"
-        hint = "write 2026-11-23 or 2026-11-23T00:00:00Z"
-        raise InputError([Problem(file="command line", key="--as-of", what=what, hint=hint)]) from error
-    now = datetime.fromtimestamp(int(time.time()), UTC)
-    if moment > now and moment - now > timedelta(days=1):
-        what = f"{value!r} is in the future, so it can be the cut-off of nothing"
-        raise InputError([Problem(file="command line", key="--as-of", what=what, hint="leave it out for now")])
-    return min(moment, now)
-
-
 @cli.command()
 @click.argument("environments", nargs=-1, metavar="[ENV]...")
+@as_of_option("Ignore files uploaded after 00:00 UTC of this date, or this RFC 3339 time.")
 @click.option(
-    "--as-of",
-    callback=_moment,
-    metavar="DATE",
-    help="Ignore files uploaded after 00:00 UTC of this date, or this RFC 3339 time.",
+    "--as-of-package",
+    "packages_as_of",
+    multiple=True,
+    metavar="NAME=DATE",
+    help="The same for one package; exclude-newer-package in grid.toml says which ones had their own.",
 )
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
@@ -128,25 +118,25 @@ def lock(
     context: click.Context,
     environments: tuple[str, ...],
     as_of: datetime | None,
+    packages_as_of: tuple[str, ...],
     upgrade: bool,
     packages: tuple[str, ...],
     allow_loss: bool,
     as_json: bool,
 ) -> None:
     """Resolve and prove every cell, then write locks/, the extras and the README's table; or nothing."""
-    from packaging.utils import InvalidName, canonicalize_name
-
     from lockgrid.commands.lock import Options
     from lockgrid.commands.lock import lock as run
     from lockgrid.commands.show import grid_as_json
 
-    try:
-        upgraded = frozenset(canonicalize_name(name, validate=True) for name in packages)
-    except InvalidName as error:
-        raise InputError([Problem(file="command line", key="-P", what=str(error), hint="name a package")]) from error
+    upgraded = frozenset(package_name("-P", name) for name in packages)
+    pairs = [item.partition("=") for item in packages_as_of]
     options = Options(
         environments=environments,
         as_of=as_of,
+        as_of_packages={
+            package_name("--as-of-package", name): moment("--as-of-package", date) for name, _, date in pairs
+        },
         upgrade_all=upgrade,
         upgrade=upgraded,
         allow_loss=allow_loss,
@@ -282,5 +272,5 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     return result.failed
 
 
-for _command in cli_exports.COMMANDS:
+for _command in (*cli_diff.COMMANDS, *cli_exports.COMMANDS, *cli_refresh.COMMANDS, *cli_publish.COMMANDS):
     cli.add_command(_command)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, json_option, open_context, print_json
+from lockgrid.cli_base import FINDINGS, OUT_OF_DATE, SERVICES, json_option, open_context, print_json
 from lockgrid.errors import InputError, Problem, ToolError
 
 _FORMATS = ("requirements", "pylock", "constraints", "cyclonedx")
@@ -141,11 +141,8 @@ def init(
     sys.stdout.flush()
 
 
-_SERVICES = ("pypi", "osv")
-
-
 @click.command()
-@click.option("--service", type=click.Choice(_SERVICES), default=_SERVICES[0], help="Whom to ask. [default: pypi]")
+@click.option("--service", type=click.Choice(SERVICES), default=SERVICES[0], help="Whom to ask. [default: pypi]")
 @click.option("--osv-url", default="", metavar="URL", help="Where OSV's API is, with --service osv.")
 @click.option("--trust-silence", is_flag=True, help="With osv: what it does not speak of is audited, known or not.")
 @json_option

@@ -6,6 +6,7 @@ or bytes did not match their hash. Exit code 1, "out of date", is a result and n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -56,15 +57,23 @@ class InputError(LockgridError):
 
 
 class UnsatisfiableError(LockgridError):
-    """No set of versions meets the requirements."""
+    """No set of versions meets the requirements; ``reasons`` are the blockers as sentences, where they are known."""
 
     exit_code = 3
+
+    def __init__(self, what: str, *, where: str = "", next_step: str = "", reasons: Sequence[str] = ()) -> None:
+        super().__init__(what, where=where, next_step=next_step)
+        self.reasons = tuple(reasons)
 
 
 class ToolError(LockgridError):
     """uv, an index, the network, or the disk failed."""
 
     exit_code = 4
+
+
+class FailingError(ToolError):
+    """A test command fails, and no update is to blame."""
 
 
 class HashMismatchError(ToolError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,11 +10,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from integration.machine import HERE, PYTHON, python_of
+from integration.installers import serve_builders
+from integration.machine import HERE, PYTHON
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project, Result, find_uv
-from support.wheels import fake_setuptools
 
 TEXT = """
 [[packages]]
@@ -67,7 +66,7 @@ CONTENT = scenario.parse(TEXT, name="bundle")
 def serve(index: LocalIndex) -> None:
     """Put the scenario on an index."""
     CONTENT.populate(index)
-    index.add(fake_setuptools())
+    serve_builders(index)
 
 
 def make(
@@ -129,13 +128,6 @@ def install(
     return subprocess.run(
         [*command, *([str(venv)] if venv else [])], env=given, cwd=cwd, capture_output=True, text=True, check=False
     )
-
-
-def installed(venv: Path) -> dict[str, str]:
-    """Name and version of what a venv holds."""
-    code = "import importlib.metadata as m, json; print(json.dumps([[d.name, d.version] for d in m.distributions()]))"
-    out = subprocess.run([python_of(venv), "-I", "-c", code], capture_output=True, check=True).stdout
-    return {name.lower().replace(".", "-").replace("_", "-"): version for name, version in json.loads(out)}
 
 
 def without_python(folder: Path) -> dict[str, str | None]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from integration import bundles
-from integration.bundles import assert_complete, content, install, installed, make, without_python
+from integration.bundles import assert_complete, content, install, make, without_python
+from integration.installers import installed
 from integration.locked import Locks
-from integration.machine import HERE, PYTHON
+from integration.machine import HERE, PYTHON, python_of
 from support.index import LocalIndex
 from support.sandbox import Project
 from support.wheels import wheel
@@ -102,7 +103,7 @@ def test_it_installs_exactly_the_pins_without_a_network(
         done = install(locked, made / name, venv, tool=tool, cut_off=alone)
         assert done.returncode == 0, done.stderr
         assert f"installed {len(pins)} packages into {venv}" in done.stdout
-        assert installed(venv) == pins
+        assert installed(python_of(venv)) == pins
 
 
 def test_a_network_namespace_was_tried() -> None:
@@ -113,7 +114,7 @@ def test_a_network_namespace_was_tried() -> None:
 def test_the_venv_is_in_the_working_folder_by_default(made: Path, locked: Project, tmp_path: Path) -> None:
     done = install(locked, made / "app", None, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert installed(tmp_path / "app-venv")
+    assert installed(python_of(tmp_path / "app-venv"))
 
 
 @pytest.mark.parametrize("tool", ["uv", "pip"])
@@ -177,7 +178,7 @@ def test_a_wheel_that_was_replaced_together_with_its_sum_is_refused_by_the_insta
     done = install(locked, bundle, tmp_path / "venv", tool=tool)
     assert done.returncode == 1
     assert "hash" in done.stderr.lower()
-    assert "plain" not in installed(tmp_path / "venv")
+    assert "plain" not in installed(python_of(tmp_path / "venv"))
     assert "installed" not in done.stdout.replace("Successfully installed", "")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +16,13 @@ import pytest
 from packaging.pylock import Pylock
 
 from integration.conftest import MakeProject
+from integration.installers import installed, new_venv, pip_install, serve_builders, uv_sync
 from integration.locked import Locks
 from integration.machine import HERE, PYTHON
-from integration.test_install import installed, new_venv, pip
 from support import scenario
 from support.index import LocalIndex
-from support.sandbox import Project, Result
-from support.wheels import fake_setuptools, wheel
-
-__all__ = ["pip"]  # a fixture
+from support.sandbox import Project
+from support.wheels import wheel
 
 OTHER = "3.10" if PYTHON != "3.10" else "3.11"
 TEXT = f"""
@@ -65,7 +65,6 @@ requires = ["pure"]
 pythons = ["{OTHER}"]
 """
 CONTENT = scenario.parse(TEXT, name="export")
-BUILD = ("--build-constraints", "locks/build.txt", "--require-build-hashes")
 ONE = ("--platform", HERE, "--python", PYTHON)
 
 pytestmark = pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform")
@@ -73,9 +72,7 @@ pytestmark = pytest.mark.skipif(not HERE, reason="the targets of the tests do no
 
 @pytest.fixture(scope="module")
 def served(served: LocalIndex) -> LocalIndex:
-    served.add(fake_setuptools())
-    served.add(wheel("wheel", "0.40"))  # old pips want it for every setup.py
-    return served
+    return serve_builders(served)
 
 
 @pytest.fixture(scope="module")
@@ -91,23 +88,6 @@ def export(project: Project, path: Path, *words: str, env: dict[str, str | None]
     return path
 
 
-def uv_sync(project: Project, python: Path, path: Path, *more: str) -> Result:
-    return project.uv("pip", "sync", "--require-hashes", str(path), "--python", str(python), *BUILD, *more)
-
-
-def pip_install(
-    project: Project, pip: Path, python: Path, *words: str, index: bool = True
-) -> subprocess.CompletedProcess[str]:
-    more = ["--index-url", project.index.url] if index else []
-    return subprocess.run(
-        [str(pip), "-m", "pip", "--python", str(python), "install", "--no-cache-dir", *more, *words],
-        env=project.environment({"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def pins(project: Project, environment: str = "app") -> dict[str, str]:
     return Locks(project).versions(environment, HERE, PYTHON)
 
@@ -118,26 +98,23 @@ def test_uv_installs_exactly_the_pins(project: Project, tmp_path: Path, kind: st
     path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *words)
     python = new_venv(project, tmp_path / "venv")
     uv_sync(project, python, path).expect(0)
-    assert installed(project, python) == pins(project)
+    assert installed(python) == pins(project)
 
 
 @pytest.mark.parametrize("words", [ONE, ()])
 @pytest.mark.parametrize("kind", ["requirements", "pylock"])
-def test_pip_installs_exactly_the_pins(
-    project: Project, pip: Path, tmp_path: Path, kind: str, words: tuple[str, ...]
-) -> None:
+def test_pip_installs_exactly_the_pins(project: Project, tmp_path: Path, kind: str, words: tuple[str, ...]) -> None:
     """The requirements bring their own index along; sdists are built with what the index offers."""
     path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *words)
     python = new_venv(project, tmp_path / "venv")
     constraints = ("--build-constraint", str(project.folder / "locks/build.txt"))
-    done = pip_install(project, pip, python, "--no-deps", *constraints, "-r", str(path), index=kind == "pylock")
-    assert done.returncode == 0, done.stderr
-    assert installed(project, python) == pins(project)
+    pip_install(project, python, "--no-deps", *constraints, "-r", str(path), index=kind == "pylock").expect(0)
+    assert installed(python) == pins(project)
 
 
 @pytest.mark.parametrize("words", [ONE, ()])
 def test_constraints_hold_what_is_installed_beside_them(
-    project: Project, pip: Path, tmp_path: Path, words: tuple[str, ...]
+    project: Project, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     path = export(project, tmp_path / "constraints.txt", "--format", "constraints", *words)
     wanted = {name: version for name, version in pins(project).items() if name in ("plain", "compiled")}
@@ -148,31 +125,30 @@ def test_constraints_hold_what_is_installed_beside_them(
             words = ("pip", "install", "--python", str(python), "-c", str(path), "plain", "compiled")
             project.uv(*words).expect(0)
         else:
-            done = pip_install(project, pip, python, "-c", str(path), "plain", "compiled")
-            assert done.returncode == 0, done.stderr
-        assert installed(project, python) == wanted
+            pip_install(project, python, "-c", str(path), "plain", "compiled").expect(0)
+        assert installed(python) == wanted
 
 
 @pytest.mark.parametrize("kind", ["requirements", "pylock"])
 def test_a_target_that_is_not_in_it_gets_an_error_and_no_empty_success(
-    project: Project, pip: Path, tmp_path: Path, kind: str
+    project: Project, tmp_path: Path, kind: str
 ) -> None:
     """`other` is a single pure package for another Python: nothing else would keep it from being installed."""
     path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "other", "--format", kind)
     python = new_venv(project, tmp_path / "venv")
     assert uv_sync(project, python, path).code != 0
-    done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=kind == "pylock")
-    assert done.returncode != 0
+    done = pip_install(project, python, "--no-deps", "-r", str(path), index=kind == "pylock")
+    assert done.code != 0
     if kind == "requirements":
-        assert "this-target-is-not-in-the-export" in done.stderr
-    assert installed(project, python) == {}
+        assert "this-target-is-not-in-the-export" in done.err
+    assert installed(python) == {}
 
 
 @pytest.mark.parametrize("kind", ["requirements", "pylock"])
-def test_a_file_that_was_replaced_is_refused(make_project: MakeProject, pip: Path, tmp_path: Path, kind: str) -> None:
+def test_a_file_that_was_replaced_is_refused(make_project: MakeProject, tmp_path: Path, kind: str) -> None:
     with LocalIndex() as index:
         CONTENT.populate(index)
-        index.add(fake_setuptools())
+        serve_builders(index)
         project = make_project(CONTENT, index)
         project.run("lock").expect(0)
         path = export(project, tmp_path / ("pylock.toml" if kind == "pylock" else "all.txt"), "--format", kind, *ONE)
@@ -180,13 +156,13 @@ def test_a_file_that_was_replaced_is_refused(make_project: MakeProject, pip: Pat
         project.cache = tmp_path / "cache"
         python = new_venv(project, tmp_path / "venv")
         refused = uv_sync(project, python, path)
-        done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=kind == "pylock")
-        assert installed(project, python) == {}
+        done = pip_install(project, python, "--no-deps", "-r", str(path), index=kind == "pylock")
+        assert installed(python) == {}
         again = project.run("export", "app", *ONE, env={"LOCKGRID_CACHE_DIR": str(tmp_path / "fresh")}).expect(2)
     assert refused.code != 0
-    assert done.returncode != 0
+    assert done.code != 0
     assert "plain" in refused.err
-    assert "plain" in done.stderr
+    assert "plain" in done.err
     assert "plain==1.0+cpu, Python" in again.err
     assert "in its place it has plain-1.0+cpu-py2.py3-none-any.whl" in again.err
 
@@ -196,11 +172,11 @@ def mirror() -> Iterator[LocalIndex]:
     """The same files, elsewhere: behind a password, linked to as mirrors do, without upload times."""
     with LocalIndex(credentials=("me", "s3cr3t"), relative_urls=True, api_version="1.0") as index:
         CONTENT.populate(index)
-        index.add(fake_setuptools())
+        serve_builders(index)
         yield index
 
 
-#: Some of the ways to ask; that the rest give the same bytes too is for the unit tests.
+#: Some of the ways to ask.
 FORMATS: list[tuple[str, ...]] = [ONE, ("--format", "pylock"), ("--format", "constraints"), ("--json",)]
 
 
@@ -242,12 +218,33 @@ def test_credentials_in_the_links_of_a_page_are_left_out(project: Project, serve
     assert f"//{host}/files" in said[1]
 
 
-@pytest.mark.parametrize("words", FORMATS)
+#: All that `export` can write, for one target and for all of them.
+EVERYTHING: list[tuple[str, ...]] = [
+    ("--format", kind, *target, *more)
+    for kind in ("requirements", "pylock", "constraints", "cyclonedx")
+    for target in (ONE, ("--platform", HERE), ())
+    for more in ((), ("--no-urls",))
+    if (kind != "pylock" or not more) and (kind != "cyclonedx" or (target == ONE and not more))
+] + [("--json",), ("--json", *ONE)]
+
+
+@pytest.mark.parametrize("words", EVERYTHING, ids=" ".join)
 def test_the_same_locks_give_the_same_bytes(project: Project, tmp_path: Path, words: tuple[str, ...]) -> None:
-    first = project.run("export", "app", *words).expect(0).out
-    fresh: dict[str, str | None] = {"LOCKGRID_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": "7"}
-    assert project.run("export", "app", *words, env=fresh).expect(0).out == first
+    """Again; from another folder; with another seed of hashes, order of variables, locale, time zone and cache."""
+    first = project.run("export", "app", *words, env={"PYTHONHASHSEED": "0"}).expect(0).out
     assert first.endswith("\n")
+    assert project.run("export", "app", *words, env={"PYTHONHASHSEED": "1"}).expect(0).out == first
+    folder = tmp_path / "another place"
+    shutil.copytree(project.folder, folder)
+    other = Project(folder, project.index, tmp_path / "uv")
+    odd: dict[str, str | None] = {"PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "COLUMNS": "20"}
+    shuffled = dict(reversed(other.environment({**odd, "LOCKGRID_CACHE_DIR": str(tmp_path / "cache")}).items()))
+    command = [sys.executable, "-m", "lockgrid", "export", "app", *words]
+    assert subprocess.run(command, cwd=folder, env=shuffled, capture_output=True, check=True).stdout.decode() == first
+    if "--json" not in words:
+        out = tmp_path / "pylock.toml"
+        subprocess.run([*command, "-o", str(out)], cwd=folder, env=shuffled, capture_output=True, check=True)
+        assert out.read_bytes().decode() == first
 
 
 def test_a_pylock_is_valid_and_says_what_the_index_says(project: Project, served: LocalIndex) -> None:
@@ -338,9 +335,7 @@ torch = "cpu"
 
 
 @pytest.mark.parametrize("kind", ["requirements", "pylock"])
-def test_each_package_comes_from_the_index_of_its_source(
-    make_project: MakeProject, pip: Path, tmp_path: Path, kind: str
-) -> None:
+def test_each_package_comes_from_the_index_of_its_source(make_project: MakeProject, tmp_path: Path, kind: str) -> None:
     with LocalIndex() as index, LocalIndex() as cpu:
         SOURCES.populate(index)
         SOURCES.populate(cpu, "cpu")
@@ -358,9 +353,8 @@ def test_each_package_comes_from_the_index_of_its_source(
                 elsewhere = "http://127.0.0.1:9/simple" if kind == "pylock" else None
                 project.uv(*uv_words, env={"UV_DEFAULT_INDEX": elsewhere}).expect(0)
             else:
-                done = pip_install(project, pip, python, "--no-deps", "-r", str(path), index=False)
-                assert done.returncode == 0, done.stderr
-            assert installed(project, python) == {"lib": "1.0", "torch": "1.0"}
+                pip_install(project, python, "--no-deps", "-r", str(path), index=False).expect(0)
+            assert installed(python) == {"lib": "1.0", "torch": "1.0"}
             subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
         if kind == "pylock":
             packages = tomllib.loads(path.read_text())["packages"]

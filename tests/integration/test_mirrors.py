@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
-import venv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
@@ -20,18 +18,29 @@ from urllib.request import urlopen
 import pytest
 
 from integration import bundles
-from integration.bundles import content, installed, make
+from integration.bundles import content, make
+from integration.installers import (
+    BUILDERS,
+    empty,
+    installed,
+    lockfile_of,
+    new_venv,
+    pip_install,
+    pip_sync,
+    serve_builders,
+    uv_sync,
+    venv_with_pip,
+)
 from integration.locked import Locks
-from integration.machine import HERE, PYTHON, python_of
+from integration.machine import HERE, PYTHON
 from lockgrid.cli import cli
 from support.index import LocalIndex
-from support.sandbox import Project, Result
-from support.wheels import fake_setuptools, wheel
+from support.sandbox import Project
+from support.wheels import wheel
 
 CONTENT = bundles.CONTENT
-#: Everything that the index has; `wheel` is what old pips want for every setup.py.
-BUILTS = (*CONTENT.builts, fake_setuptools(), wheel("wheel", "0.40"))
-BUILD = ("--build-constraints", "locks/build.txt", "--require-build-hashes")
+#: Everything that the index has.
+BUILTS = (*CONTENT.builts, *BUILDERS)
 
 pytestmark = [
     pytest.mark.skipif(not HERE, reason="the targets of the tests do not have this platform"),
@@ -48,9 +57,7 @@ class Mirror:
 
 @pytest.fixture(scope="module")
 def served(served: LocalIndex) -> LocalIndex:
-    for built in BUILTS[len(CONTENT.builts) :]:
-        served.add(built)
-    return served
+    return serve_builders(served)
 
 
 @pytest.fixture(scope="module")
@@ -147,12 +154,10 @@ def test_a_lock_that_holds_is_kept(moved: Project, locked: Project) -> None:
     assert moved.snapshot() == before
 
 
-def test_what_only_a_resolution_can_tell_takes_an_index_with_dates(moved: Project) -> None:
-    """What a sdist with dynamic metadata requires, where nothing is remembered: uv resolves only what has dates."""
+def test_what_only_a_resolution_can_tell_is_resolved_without_dates(moved: Project) -> None:
+    """What a sdist with dynamic metadata requires, where nothing is remembered: uv takes what `locks/` knows."""
     before = moved.snapshot()
-    refused = moved.run("lock").expect(3)
-    assert "is missing an upload date" in refused.err
-    assert "next: lock with an index that tells upload times" in refused.err
+    assert "nothing changed" in moved.run("lock").expect(0).out
     assert moved.snapshot() == before
 
 
@@ -186,73 +191,39 @@ def test_an_index_without_sha256_is_told(locked: Project, folder: Path, tmp_path
 
 @pytest.fixture(scope="module")
 def with_pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a venv with a pip of its own, which pip-sync wants."""
-    root = tmp_path_factory.mktemp("pip") / "venv"
-    venv.create(root, with_pip=True)
-    return root
-
-
-def new_venv(project: Project, root: Path) -> Path:
-    project.uv("venv", "--quiet", "--python", sys.executable, str(root)).expect(0)
-    return root
-
-
-def by_uv(
-    project: Project, root: Path, environment: str, *more: str, env: Mapping[str, str | None] | None = None
-) -> Result:
-    words = ("pip", "sync", "--require-hashes", f"locks/{environment}/{HERE}.txt", "--python", str(python_of(root)))
-    return project.uv(*words, *more, *(BUILD if environment == "source" else ()), env=env)
-
-
-def by_pip(project: Project, root: Path, environment: str, *index: str) -> subprocess.CompletedProcess[str]:
-    if not importlib.util.find_spec("pip"):
-        pytest.skip("pip is not installed")
-    command = [sys.executable, "-m", "pip", "--python", str(python_of(root)), "install", "--require-hashes"]
-    command += ["--no-cache-dir", "--disable-pip-version-check", "-r", f"locks/{environment}/{HERE}.txt", *index]
-    return run(project, command)
-
-
-def by_pip_sync(project: Project, root: Path, environment: str, *index: str) -> subprocess.CompletedProcess[str]:
-    if not importlib.util.find_spec("piptools"):
-        pytest.skip("pip-tools is not installed")
-    command = [sys.executable, "-m", "piptools", "sync", "--python-executable", str(python_of(root))]
-    return run(project, [*command, *index, f"locks/{environment}/{HERE}.txt"])
-
-
-def run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
-    env = project.environment({"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"})
-    return subprocess.run(command, cwd=project.folder, env=env, capture_output=True, text=True, check=False)
-
-
-def bare(root: Path) -> None:
-    """Take everything but pip out of a venv."""
-    extra = sorted(set(installed(root)) - {"pip", "setuptools"})
-    if extra:
-        command = [str(python_of(root)), "-m", "pip", "uninstall", "--yes", "--quiet", *extra]
-        subprocess.run(command, capture_output=True, check=True)
+    """Return the Python of a venv with a pip of its own, which pip-sync wants."""
+    return venv_with_pip(tmp_path_factory.mktemp("pip") / "venv")
 
 
 @pytest.mark.parametrize("environment", ["app", "source"])
 def test_uv_installs_from_the_mirror(moved: Project, tmp_path: Path, environment: str) -> None:
-    root = new_venv(moved, tmp_path / "venv")
-    by_uv(moved, root, environment).expect(0)
-    assert installed(root) == Locks(moved).versions(environment, HERE, PYTHON)
+    python = new_venv(moved, tmp_path / "venv")
+    uv_sync(moved, python, lockfile_of(environment)).expect(0)
+    assert installed(python) == Locks(moved).versions(environment, HERE, PYTHON)
+
+
+@pytest.mark.parametrize("told_by", ["option", "PIP_INDEX_URL", "pip.conf"])
+def test_pip_installs_from_the_mirror(moved: Project, tmp_path: Path, told_by: str) -> None:
+    python = new_venv(moved, tmp_path / "venv")
+    settings = tmp_path / "pip.conf"
+    settings.write_text(f"[global]\nindex-url = {moved.index.url}\n", encoding="utf-8")
+    env = {"PIP_INDEX_URL": moved.index.url} if told_by == "PIP_INDEX_URL" else {}
+    env |= {"PIP_CONFIG_FILE": str(settings)} if told_by == "pip.conf" else {}
+    environment = "app" if told_by == "option" else "source"
+    words = ("--require-hashes", "-r", lockfile_of(environment))
+    pip_install(moved, python, *words, env=env, index=told_by == "option").expect(0)
+    assert installed(python) == Locks(moved).versions(environment, HERE, PYTHON)
 
 
 @pytest.mark.parametrize("environment", ["app", "source"])
-def test_pip_installs_from_the_mirror(moved: Project, mirror: Mirror, tmp_path: Path, environment: str) -> None:
-    root = new_venv(moved, tmp_path / "venv")
-    done = by_pip(moved, root, environment, "--index-url", mirror.url)
-    assert done.returncode == 0, done.stderr
-    assert installed(root) == Locks(moved).versions(environment, HERE, PYTHON)
-
-
-def test_pip_sync_installs_from_the_mirror(moved: Project, mirror: Mirror, with_pip: Path) -> None:
-    bare(with_pip)
-    done = by_pip_sync(moved, with_pip, "app", "--index-url", mirror.url)
-    assert done.returncode == 0, done.stderr
-    found = {name: version for name, version in installed(with_pip).items() if name not in ("pip", "setuptools")}
-    assert found == Locks(moved).versions("app", HERE, PYTHON)
+def test_pip_sync_installs_from_the_mirror(moved: Project, with_pip: Path, environment: str) -> None:
+    """Where there are sdists, they have to be named again: pip-sync puts `--only-binary :all:` behind them."""
+    empty(with_pip)
+    bare = pip_sync(moved, with_pip, lockfile_of(environment))
+    if environment == "source":
+        assert bare.code != 0
+        pip_sync(moved, with_pip, "--pip-args", "--no-binary=old,tree", lockfile_of(environment)).expect(0)
+    assert installed(with_pip) == Locks(moved).versions(environment, HERE, PYTHON)
 
 
 # -- a folder ------------------------------------------------------------------------------------------------
@@ -269,30 +240,28 @@ def alone(locked: Project, served: LocalIndex, tmp_path: Path) -> Iterator[Proje
 
 @pytest.mark.parametrize("environment", ["app", "source"])
 def test_uv_installs_from_a_folder(alone: Project, folder: Path, tmp_path: Path, environment: str) -> None:
-    root = new_venv(alone, tmp_path / "venv")
-    by_uv(alone, root, environment, "--no-index", env={"UV_FIND_LINKS": str(folder)}).expect(0)
-    assert installed(root) == Locks(alone).versions(environment, HERE, PYTHON)
+    python = new_venv(alone, tmp_path / "venv")
+    uv_sync(alone, python, lockfile_of(environment), "--no-index", env={"UV_FIND_LINKS": str(folder)}).expect(0)
+    assert installed(python) == Locks(alone).versions(environment, HERE, PYTHON)
 
 
 def test_uv_installs_from_a_folder_as_a_flat_index(alone: Project, folder: Path, tmp_path: Path) -> None:
     text = f'[[index]]\nurl = "{folder.as_posix()}"\nformat = "flat"\ndefault = true\n'
     (alone.folder / "uv.toml").write_text(text, encoding="utf-8")
-    root = new_venv(alone, tmp_path / "venv")
-    by_uv(alone, root, "app", env={"UV_DEFAULT_INDEX": None}).expect(0)
-    assert installed(root) == Locks(alone).versions("app", HERE, PYTHON)
+    python = new_venv(alone, tmp_path / "venv")
+    uv_sync(alone, python, lockfile_of("app"), env={"UV_DEFAULT_INDEX": None}).expect(0)
+    assert installed(python) == Locks(alone).versions("app", HERE, PYTHON)
 
 
 def test_pip_and_pip_sync_install_from_a_folder(alone: Project, folder: Path, with_pip: Path, tmp_path: Path) -> None:
     pins = Locks(alone).versions("app", HERE, PYTHON)
-    root = new_venv(alone, tmp_path / "venv")
+    python = new_venv(alone, tmp_path / "venv")
     links = ("--no-index", "--find-links", str(folder))
-    done = by_pip(alone, root, "app", *links)
-    assert done.returncode == 0, done.stderr
-    assert installed(root) == pins
-    bare(with_pip)
-    done = by_pip_sync(alone, with_pip, "app", *links)
-    assert done.returncode == 0, done.stderr
-    assert pins.items() <= installed(with_pip).items()
+    pip_install(alone, python, "--require-hashes", "-r", lockfile_of("app"), *links, index=False).expect(0)
+    assert installed(python) == pins
+    empty(with_pip)
+    pip_sync(alone, with_pip, *links, lockfile_of("app"), index=False).expect(0)
+    assert installed(with_pip) == pins
 
 
 @pytest.mark.parametrize("verb", [("check",), ("show",), ("explain", "app")])
@@ -364,17 +333,15 @@ def test_a_verb_names_what_a_mirror_lacks_or_replaced(worse: Project, verb: tupl
 
 
 def test_an_installer_names_what_a_mirror_lacks_or_replaced(worse: Project, with_pip: Path, tmp_path: Path) -> None:
-    bare(with_pip)
-    url = worse.index.url
-    root = new_venv(worse, tmp_path / "venv")
-    refused = by_uv(worse, root, "app")
-    assert refused.code != 0
-    assert "plain" in refused.err
-    for done in (
-        by_pip(worse, root, "app", "--index-url", url),
-        by_pip_sync(worse, with_pip, "app", "--index-url", url),
+    empty(with_pip)
+    python = new_venv(worse, tmp_path / "venv")
+    path = lockfile_of("app")
+    for refused in (
+        uv_sync(worse, python, path),
+        pip_install(worse, python, "--require-hashes", "-r", path),
+        pip_sync(worse, with_pip, path),
     ):
-        assert done.returncode != 0
-        assert "plain" in done.stdout + done.stderr
-    assert installed(root) == {}
+        assert refused.code != 0
+        assert "plain" in refused.out + refused.err
+    assert installed(python) == {}
     assert "plain" not in installed(with_pip)

@@ -397,6 +397,14 @@ def test_a_report_says_what_ran_in_which_lock(project: Project) -> None:
     assert "--require-all" in told["given"]
 
 
+def test_a_refresh_that_tests_with_a_session_finds_its_report(project: Project, tmp_path: Path) -> None:
+    env = {"LOCKGRID_RESULTS": str(tmp_path / "results")}
+    nox(project, "toy", env=env).expect(0)
+    assert json.loads((tmp_path / "results/toy.json").read_text(encoding="utf-8"))["status"] == "passed"
+    nox(project, "toy", "--report", "report.json", env=env).expect(0)
+    assert report(project)["environment"] == "toy"
+
+
 @pytest.mark.parametrize("report", [".", "/", "tests/flows/test_toy.py/x.json"])
 def test_a_report_that_cannot_be_written_is_told_first(project: Project, report: str) -> None:
     failed = nox(project, "toy", "--report", report).expect(1)

@@ -12,16 +12,14 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import MakeProject
+from integration.installers import installed, lockfile_of, new_venv, pip_install
 from integration.locked import Locks
 from integration.machine import HERE, PYTHON, python_of
-from integration.test_install import installed, new_venv, pip
 from integration.test_sessions import PYTEST, ROOT, nox
 from support import scenario
 from support.index import LocalIndex
 from support.sandbox import Project
 from support.wheels import wheel
-
-__all__ = ["pip"]  # a fixture
 
 #: ``other`` is what the second index does not own: a higher version of a pin, as an index of builds has many.
 TEXT = f"""
@@ -111,12 +109,12 @@ def test_uv_sync_needs_the_index_and_the_strategy_and_uv_lock_binds_it(
     assert clone.uv(*words).code != 0
     best = env(cpu, UV_INDEX_STRATEGY="unsafe-best-match")
     clone.uv(*words, env=best).expect(0)
-    assert installed(clone, python) == PINS
+    assert installed(python) == PINS
     clone.run("uv-lock", env=best).expect(0)
     assert "s3cr3t" not in (clone.folder / "uv.lock").read_text(encoding="utf-8")
     shutil.rmtree(clone.folder / ".venv")
     clone.uv(*words, "--locked", env=best).expect(0)
-    assert installed(clone, python) == PINS
+    assert installed(python) == PINS
     subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
 
 
@@ -128,23 +126,15 @@ def test_uv_installs_the_lock_as_the_summary_says(locked: Project, cpu: LocalInd
     refused = locked.uv(*words)
     assert refused.code != 0
     locked.uv(*words, env=env(cpu, UV_INDEX_STRATEGY="unsafe-best-match")).expect(0)
-    assert installed(locked, python) == PINS
+    assert installed(python) == PINS
     subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
 
 
-def test_pip_installs_the_lock_from_both_indexes(locked: Project, cpu: LocalIndex, pip: Path, tmp_path: Path) -> None:
+def test_pip_installs_the_lock_from_both_indexes(locked: Project, cpu: LocalIndex, tmp_path: Path) -> None:
     python = new_venv(locked, tmp_path / "venv")
-    path = locked.folder / f"locks/toy/{HERE}.txt"
-    command = [str(pip), "-m", "pip", "--python", str(python), "install", "--require-hashes", "-r", str(path)]
-    done = subprocess.run(
-        [*command, "--index-url", locked.index.url, "--extra-index-url", cpu.url_with_credentials, "--no-cache-dir"],
-        env=locked.environment({"PIP_CONFIG_FILE": os.devnull}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert installed(locked, python) == PINS
+    words = ("--require-hashes", "-r", lockfile_of("toy"), "--extra-index-url", cpu.url_with_credentials)
+    pip_install(locked, python, *words).expect(0)
+    assert installed(python) == PINS
     subprocess.run([python, "-c", "import torch; assert torch.cpu"], check=True)
 
 
@@ -173,7 +163,7 @@ def test_a_session_installs_each_package_from_its_index(
     finally:
         if clash:
             cpu.remove(evil.filename)
-    assert installed(project, python_of(folder / ".nox" / f"toy-{PYTHON}")) == PINS
+    assert installed(python_of(folder / ".nox" / f"toy-{PYTHON}")) == PINS
 
 
 def test_a_session_that_is_not_told_of_an_index_says_which(locked: Project, tmp_path: Path) -> None:
@@ -201,4 +191,4 @@ def test_a_session_builds_a_sdist_whose_builder_is_on_another_index(make_project
         flows.mkdir(parents=True)
         (flows / "test_toy.py").write_text("0", encoding="utf-8")
         nox(project, "toy", env=env(cpu)).expect(0)
-        assert installed(project, python_of(project.folder / ".nox" / f"toy-{PYTHON}")) == {**PINS, "local": "3.0"}
+        assert installed(python_of(project.folder / ".nox" / f"toy-{PYTHON}")) == {**PINS, "local": "3.0"}

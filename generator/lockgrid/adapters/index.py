@@ -26,7 +26,7 @@ T = TypeVar("T")
 # So many wheels' contents are lost when a run dies.
 _BATCH = 16
 # A kind of the cache, numbered by what is kept of METADATA.
-_METADATA = "metadata-2"
+METADATA = "metadata-2"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 #: Told how many of how many are done.
@@ -120,6 +120,13 @@ class Index:
             found |= {page.name: page for page in fetched}
         return found
 
+    def kept_pages(self, names: Iterable[str], index: str = "") -> dict[str, Page]:
+        """The pages that the cache has, however old they are; nothing is asked."""
+        sources = [self._config.named[index]] if index else self._sources
+        prefix = " ".join(strip_credentials(source.url) for source in sources)
+        heads = self._cache.get("page", [f"{prefix} {name}" for name in names])
+        return {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
+
     def _body(self, digest: str) -> bytes:
         found = self._cache.get("page-body", [digest])
         if digest not in found:
@@ -147,14 +154,14 @@ class Index:
         Raises ``HashMismatchError`` or ``ToolError``, naming the file.
         """
         wanted = {file.sha256: file for file in files}
-        cached = self._cache.get(_METADATA, wanted)
+        cached = self._cache.get(METADATA, wanted)
         found = {key: wheel.decode_metadata(value) for key, value in cached.items()}
         rest = [file for key, file in sorted(wanted.items()) if key not in found]
         if rest:
             fetched = self._run(lambda http: _gather([self._metadata(http, file) for file in rest], advance))
             new = dict(zip((file.sha256 for file in rest), fetched, strict=True))
             encoded = {key: wheel.encode_metadata(value) for key, value in new.items()}
-            self._cache.put(_METADATA, encoded, now=self._clock())
+            self._cache.put(METADATA, encoded, now=self._clock())
             found |= new
         return found
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,12 @@ _WAIT_SECONDS = 120.0
 
 
 class Store:
-    """Files of the project in ``root``, by relative path with ``/``."""
+    """Files of the project in ``root``, by relative path with ``/``.
+
+    ``overlaid``: paths whose text is read from elsewhere than the disk, so that they must be written in any case.
+    """
+
+    overlaid: frozenset[str] = frozenset()
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -63,6 +68,21 @@ class Store:
         """The paths below ``locks/`` of every ``.txt`` file, sorted (``tosa/linux-x86_64.txt``)."""
         folder = self.root / "locks"
         return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.txt"))
+
+    def tree(self, under: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of every file below the folders ``under`` (or of these files), as git would hold them.
+
+        Links, caches of Python and what cannot be read are left out.
+        """
+        found = {}
+        for top in under:
+            start = self.root / top
+            for path in sorted([start, *start.rglob("*")]):
+                relative = path.relative_to(self.root)
+                if path.is_file() and not path.is_symlink() and "__pycache__" not in relative.parts:
+                    with suppress(OSError):
+                        found[relative.as_posix()] = path.read_bytes()
+        return found
 
     @contextmanager
     def exclusive(self, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
@@ -159,6 +179,25 @@ class Store:
         for path in remove:
             with suppress(OSError):
                 (self.root / path).parent.rmdir()
+
+
+class Overlay(Store):
+    """A store in which some files read as ``texts`` say, by path; what is written goes to the disk."""
+
+    def __init__(self, root: Path, texts: Mapping[str, str]) -> None:
+        super().__init__(root)
+        self._texts = dict(texts)
+        self.overlaid = frozenset(texts)
+
+    def read(self, path: str) -> str | None:
+        """The text that lies over a file, or the file's own."""
+        found = self._texts.get(path)
+        return super().read(path) if found is None else found
+
+    def lockfiles(self) -> list[str]:
+        """Those of the disk, and those that only the texts have."""
+        laid = {path.removeprefix("locks/") for path in self._texts if path.startswith("locks/")}
+        return sorted({*super().lockfiles(), *(path for path in laid if path.endswith(".txt"))})
 
 
 def _write_beside(final: Path, text: str) -> Path:

@@ -85,6 +85,11 @@ class Uv:
         """End every uv that still runs, with its children."""
         with self._guard:
             self._stopped = True
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End what runs now, of which nobody waits for the answer."""
+        with self._guard:
             running = list(self._running)
         for process in running:
             end(process)

@@ -98,14 +98,17 @@ def read_config(
     environ: Mapping[str, str],
     sources: Iterable[str] = (),
     urls: Iterable[tuple[str, str]] = (),
+    manifest: str | None = None,
 ) -> UvConfig:
     """Read the configuration that applies in the folder ``project``; raises ``InputError`` on broken files.
+
+    ``manifest`` is the text of its ``pyproject.toml`` where that shall not be read from the disk.
 
     ``sources`` are the names that ``[sources]`` gives, ``urls`` the indexes of ``[indexes]``: one that uv's own
     configuration names as well is what that says, so that a mirror can stand in for it. A name that is in neither
     is not among ``named``.
     """
-    tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ)
+    tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ, manifest)
     _check_index_allowed(tables, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}

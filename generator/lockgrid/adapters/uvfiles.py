@@ -10,8 +10,11 @@ from typing import Any
 from lockgrid.errors import InputError, Problem
 
 
-def read_tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """The settings that apply in the folder ``project``, the strongest first; raises ``InputError``."""
+def read_tables(project: Path, environ: Mapping[str, str], manifest: str | None = None) -> list[Mapping[str, Any]]:
+    """The settings that apply in the folder ``project``, the strongest first; raises ``InputError``.
+
+    ``manifest`` is the text of its ``pyproject.toml`` where that shall not be read from the disk.
+    """
     if chosen := environ.get("UV_CONFIG_FILE"):
         return [_settings(Path(chosen))]
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
@@ -19,11 +22,11 @@ def read_tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, 
     system = [Path(part) for part in (environ.get("XDG_CONFIG_DIRS") or "").split(":") if part] or [Path("/etc/xdg")]
     tables: list[Mapping[str, Any]] = []
     own = project / "uv.toml"
-    manifest = project / "pyproject.toml"
+    file = project / "pyproject.toml"
     if own.is_file():
         tables.append(_settings(own))
-    elif manifest.is_file():
-        tables.append(_settings(manifest, "tool", "uv"))
+    elif manifest is not None or file.is_file():
+        tables.append(_settings(file, "tool", "uv", text=manifest))
     candidates = [user / "uv" / "uv.toml"]
     candidates += [
         next((p for p in [*(s / "uv" / "uv.toml" for s in system), Path("/etc/uv/uv.toml")] if p.is_file()), own)
@@ -32,9 +35,9 @@ def read_tables(project: Path, environ: Mapping[str, str]) -> list[Mapping[str, 
     return tables
 
 
-def _settings(path: Path, *keys: str) -> Mapping[str, Any]:
+def _settings(path: Path, *keys: str, text: str | None = None) -> Mapping[str, Any]:
     """The settings in a file of uv: the table at ``keys``, in which what is said of indexes is of the right type."""
-    table = _read(path)
+    table = _read(path, text)
     for depth, key in enumerate(keys, start=1):
         table = table.get(key, {})
         if not isinstance(table, dict):
@@ -66,9 +69,9 @@ def _faults(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "index-url", "must be a URL"
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path, text: str | None) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8") if text is None else text)
     except tomllib.TOMLDecodeError as error:
         raise InputError([Problem(file=str(path), what=f"broken TOML: {error}")]) from error
     except (OSError, UnicodeDecodeError) as error:

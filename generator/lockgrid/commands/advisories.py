@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from lockgrid.adapters.cache import cache_folder
@@ -11,7 +12,7 @@ from lockgrid.commands.locked import Locked, read_locked
 from lockgrid.core.advisories import distrust_silence, judge, parse_report, pins_of, question_text, questions
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.advisory import Advisories, Advisory, CellName
+from lockgrid.model.advisory import Advisories, Advisory, CellName, PinName, Reported
 from lockgrid.model.grid import Grid
 
 #: The service that tells a package without advisories from one that it does not know.
@@ -28,6 +29,14 @@ def advisories(context: Context, service: str, osv_url: str = "", *, trust_silen
     locked = read_locked(context)
     _check(grid, locked)
     pins = pins_of(grid, locked.locks)
+    reports = ask(context, pins, service, osv_url, trust_silence=trust_silence)
+    return judge(spec.environments, pins, reports, service)
+
+
+def ask(
+    context: Context, pins: Iterable[PinName], service: str, osv_url: str = "", *, trust_silence: bool = False
+) -> list[Reported]:
+    """What the service says of each pin, asked once. Raises ``ToolError`` where pip-audit or its service fails."""
     tool = PipAudit(
         binary=find_pip_audit(context.environ),
         environ=context.environ,
@@ -42,7 +51,7 @@ def advisories(context: Context, service: str, osv_url: str = "", *, trust_silen
         context.progress.step(f"pip-audit asks {service} about {len(some)} pins{of}")
         report = parse_report(tool.report(question_text(some)), some)
         reports.append(report if service == KNOWING or trust_silence else distrust_silence(report))
-    return judge(spec.environments, pins, reports, service)
+    return reports
 
 
 def _check(grid: Grid, locked: Locked) -> None:

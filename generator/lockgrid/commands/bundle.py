@@ -45,13 +45,14 @@ from lockgrid.core.missing import missing_files
 from lockgrid.core.render.install import texts
 from lockgrid.core.render.requirements import BUILD
 from lockgrid.errors import HashMismatchError, InputError, Problem, ToolError, UnsatisfiableError
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import CellRecord, Grid, Lockfile, OldLocks, Pin
 from lockgrid.model.index import IndexFile
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
 # The locks say which files, by hash: when a mirror got them does not matter.
-_ANY_TIME = datetime.max.replace(tzinfo=UTC)
+_ANY_TIME = Cutoff(moment=datetime.max.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

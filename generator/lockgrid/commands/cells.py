@@ -44,7 +44,7 @@ def open_cells(
     spec, grid = context.spec(), context.require_grid()
     locks = read_locked(context).locks
     wanted = [e for e in spec.environments if not environments or e.name in environments]
-    with open_ports(context, spec, wanted, locks, grid.exclude_newer) as (_, learner):
+    with open_ports(context, spec, wanted, locks, grid.cutoff) as (_, learner):
         learner.pages(
             environment.project(pin.name, target)
             for environment in wanted

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.index import Index
+from lockgrid.adapters.index import METADATA, Index
 from lockgrid.adapters.wheel import (
     decode_licence,
     decode_metadata,
@@ -22,7 +22,7 @@ from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
 from lockgrid.core.sdist import build_requirements, pkg_info, static_metadata
 from lockgrid.model.grid import Blockers, Pin
-from lockgrid.model.index import DistMetadata, IndexFile, Sdist, page_key, split_key
+from lockgrid.model.index import DistMetadata, IndexFile, Licence, Sdist, page_key, split_key
 from lockgrid.model.spec import Domain, Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
@@ -172,6 +172,13 @@ class Learner:
         self.pages({name for scan in scans for name in scan.pages})
         files = {sha: file for scan in scans for sha, file in scan.files.items()}
         self.facts.metadata |= self.index.metadata(files.values())
+
+
+def kept_licences(cache: Cache, shas: Iterable[str]) -> dict[str, Licence]:
+    """The licences of files whose METADATA the cache has, by sha256; nothing is asked."""
+    wanted = list(shas)
+    found = {sha: _decode_sdist(value).licence for sha, value in cache.get(_SDIST, wanted).items()}
+    return found | {sha: decode_metadata(value).licence for sha, value in cache.get(METADATA, wanted).items()}
 
 
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 
 from lockgrid.adapters.cache import Cache, cache_folder
 from lockgrid.adapters.index import Index
@@ -13,6 +12,7 @@ from lockgrid.commands.context import Context
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.sources import dateless, index_config
 from lockgrid.core.candidates import Facts
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import OldLocks
 from lockgrid.model.spec import Environment, Spec
 
@@ -23,7 +23,7 @@ def open_ports(
     spec: Spec,
     involved: Sequence[Environment],
     locks: OldLocks,
-    cutoff: datetime,
+    cutoff: Cutoff,
     *,
     anew: bool = False,
 ) -> Iterator[tuple[Uv, Learner]]:
@@ -40,5 +40,6 @@ def open_ports(
         uv = stack.enter_context(Uv(find_uv(context.environ), config, context.environ, cache, now))
         index = stack.enter_context(Index(uv.config, cache, context.environ, context.clock, anew=anew))
         known = frozenset(h for lockfile in locks.values() for pin in lockfile.pins for h in pin.hashes)
-        facts = Facts(cutoff=cutoff, known_hashes=known, dateless=dateless(spec))
+        cutoffs = dict(cutoff.packages)
+        facts = Facts(cutoff=cutoff.moment, cutoffs=cutoffs, known_hashes=known, dateless=dateless(spec))
         yield uv, Learner(index=index, facts=facts, progress=context.progress, cache=cache, now=now)

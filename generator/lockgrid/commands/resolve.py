@@ -18,6 +18,7 @@ from lockgrid.commands.prove import Selections, Verdict, choose, prove
 from lockgrid.core import keep
 from lockgrid.core.anchor import name_indexes
 from lockgrid.core.candidates import absent_sources
+from lockgrid.core.cooldown import uv_cutoffs, young_exclusions
 from lockgrid.core.differ import apart_over, received_exceptions
 from lockgrid.core.failure import NEXT, indent, nothing_left
 from lockgrid.core.remember import decode_proofs, encode_proofs, proof_key
@@ -29,6 +30,7 @@ from lockgrid.core.resolution import (
     resolver_settings,
 )
 from lockgrid.core.sources import found_by_one_only
+from lockgrid.core.undated import Undated, has_undated, locked_keys, undated
 from lockgrid.errors import ToolError, UnsatisfiableError
 from lockgrid.model.grid import Blockers, OldLocks, Pin, ProvenCell
 from lockgrid.model.spec import Cell, Domain, Environment
@@ -115,13 +117,26 @@ class Resolver:
         return outcome
 
     def _first_request(self, group: Sequence[Environment], hopeless: frozenset[Cell]) -> Request:
+        domain = tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group)
+        everything = list(dict.fromkeys(target for _, targets in domain for target in targets))
         return Request(
             environments=tuple(group),
-            domain=tuple((e.name, tuple(t for t in e.targets if (e.name, t) not in hopeless)) for e in group),
+            domain=domain,
             cutoff=self.learner.facts.cutoff,
+            cutoffs=uv_cutoffs(self.learner.facts),
+            exclusions=young_exclusions(group, everything, self.learner.facts),
             preferences=self._preferences(group),
             absent=absent_sources(group, self.learner.facts),
+            undated=self._undated(group),
         )
+
+    def _undated(self, group: Sequence[Environment]) -> tuple[Undated, ...]:
+        """What a mirror without upload times has of the locks, for uv to take."""
+        facts = self.learner.facts
+        if not has_undated(facts):
+            return ()
+        self.learner.pages(locked_keys(group, self.old))
+        return undated(group, self.old, facts)
 
     def _preferences(
         self, group: Sequence[Environment], also: Iterable[Preference] = (), *, keep_old: bool = True

@@ -25,7 +25,8 @@ def index_config(context: Context, spec: Spec, involved: Iterable[Environment]) 
     Raises ``InputError`` where the ``involved`` environments name one that cannot serve.
     """
     names = {source.index for environment in spec.environments for source in environment.sources}
-    config = read_config(context.store.root, context.environ, names, spec.indexes)
+    store = context.store
+    config = read_config(store.root, context.environ, names, spec.indexes, store.read("pyproject.toml"))
     known = {*config.named, *dict(spec.indexes), *(index.name for index in config.indexes if index.name)}
     if problems := source_problems(involved, index_faults(config), known):
         raise InputError(problems)

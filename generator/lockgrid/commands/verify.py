@@ -44,7 +44,7 @@ def verify(context: Context) -> Verified:
     spec, grid = context.spec(), context.require_grid()
     lockfiles = _read(context, grid)
     locks = {lockfile_key(path): lockfile for path, lockfile in lockfiles.items()}
-    with open_ports(context, spec, spec.environments, locks, grid.exclude_newer, anew=True) as (_, learner):
+    with open_ports(context, spec, spec.environments, locks, grid.cutoff, anew=True) as (_, learner):
         learner.pages(
             _project(pin, targets, environment)
             for path, lockfile in lockfiles.items()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
 from lockgrid.core.lockfile import assemble
 from lockgrid.core.render.requirements import render
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
@@ -77,13 +77,14 @@ def build_grid(
     findings: Iterable[FoundRecord],
     texts: Mapping[str, str],
     *,
-    cutoff: datetime,
+    cutoff: Cutoff,
     uv: str,
     apart: Sequence[str],
 ) -> Grid:
     """The grid over all environments. ``texts`` are all lockfiles, kept and new, by path below ``locks/``."""
     return Grid(
-        exclude_newer=cutoff,
+        exclude_newer=cutoff.moment,
+        exclude_newer_package=cutoff.packages,
         inputs=digest_inputs(spec),
         environments=tuple((e.name, digest_environment(e)) for e in spec.environments),
         lockfiles=tuple((path, digest_text(texts[path])) for path in sorted(texts)),

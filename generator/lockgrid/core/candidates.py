@@ -6,8 +6,8 @@ grows while a lock runs, and everything here is a pure function of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 
@@ -17,6 +17,7 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 
 from lockgrid.core.targets import admits_python, tag_ranks
+from lockgrid.model.cutoff import Cutoff, Keeping
 from lockgrid.model.grid import Proof
 from lockgrid.model.index import DistMetadata, IndexFile, Page, split_key
 from lockgrid.model.spec import Environment
@@ -57,6 +58,7 @@ class Facts:
 
     The key of a page (``model.index.page_key``) is the normalised name alone unless ``[sources]`` names an
     index: ``Environment.project`` and ``Pin.project`` tell it. Whatever is called ``name`` here is such a key.
+    ``cutoffs`` are of packages (by normalised name alone) that have another than ``cutoff``.
     """
 
     cutoff: datetime
@@ -64,9 +66,36 @@ class Facts:
     metadata: dict[str, DistMetadata] = field(default_factory=dict)
     known_hashes: frozenset[str] = frozenset()
     dateless: frozenset[str] = frozenset()  # names of indexes that are said to tell no upload times
+    cutoffs: Mapping[str, datetime] = field(default_factory=dict)
+    keeping: Keeping = field(default_factory=Keeping)
     _versions: dict[str, list[Version]] = field(default_factory=dict)
     _matching: dict[tuple[str, frozenset[str]], list[Version]] = field(default_factory=dict)
     _best: dict[tuple[str, Version, Target, bool], IndexFile | None] = field(default_factory=dict)
+    _kept: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def as_of(self, cutoff: Cutoff, keeping: Keeping | None = None) -> Facts:
+        """The same indexes with other cut-offs. What is learnt of them by one is known to the other."""
+        keeping = keeping or Keeping()
+        return replace(self, cutoff=cutoff.moment, cutoffs=dict(cutoff.packages), keeping=keeping, _best={}, _kept={})
+
+    def cutoff_of(self, name: str) -> datetime:
+        """The moment after which the files of a project do not count."""
+        return self.cutoffs.get(split_key(name)[0], self.cutoff) if self.cutoffs else self.cutoff
+
+    @property
+    def earliest(self) -> datetime:
+        """The earliest of all cut-offs."""
+        return min([self.cutoff, *self.cutoffs.values()])
+
+    def too_young(self, name: str, file: IndexFile) -> bool:
+        """Whether a file of a kept package is younger than the cool-down, and of no version that is locked."""
+        kept = self.keeping.kept.get(split_key(name)[0])
+        if kept is None or file.uploaded is None or file.uploaded <= kept.limit:
+            return False
+        if name not in self._kept:
+            found = (f.sha256 for version in kept.versions for f in self.release(name, Version(version)))
+            self._kept[name] = frozenset(found)
+        return file.sha256 not in self._kept[name]
 
     def versions(self, name: str) -> list[Version]:
         """The released versions of a project, oldest first; KeyError when its page is not known yet."""
@@ -81,7 +110,7 @@ class Facts:
     def offers_sdist(self, name: str) -> bool:
         """Whether the project still publishes sdists: its newest final release up to the cut-off has one."""
         for version in reversed(self.versions(name)):
-            files = [f for f in self.release(name, version) if f.uploaded is None or f.uploaded <= self.cutoff]
+            files = [f for f in self.release(name, version) if f.uploaded is None or f.uploaded <= self.cutoff_of(name)]
             if files and not version.is_prerelease:
                 return any(not file.is_wheel for file in files)
         return any(not file.is_wheel for version in self.versions(name) for file in self.release(name, version))
@@ -140,7 +169,7 @@ def index_refusal(file: IndexFile, facts: Facts, name: str = "") -> Refusal | No
             unless = " unless [indexes] declares it dateless" if index else ""
             reason = f"has no upload time on the index, so it cannot be held to the cut-off{unless}"
             return Refusal(Proof.INDEX, reason)
-    elif file.uploaded > facts.cutoff:
+    elif file.uploaded > facts.cutoff_of(name) or facts.too_young(name, file):
         return Refusal(Proof.INDEX, f"was uploaded at {file.uploaded:%Y-%m-%d %H:%M} UTC, after the cut-off")
     return None
 

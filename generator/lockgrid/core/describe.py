@@ -58,7 +58,7 @@ def describe_release(files: tuple[IndexFile, ...], target: Target, *, sdist_allo
 def _describe_wheels(wheels: list[str], target: Target) -> str:
     pythons = _pythons(wheels, target.platform)
     if pythons:
-        return f"wheels for CPython {_ranges(pythons)}"
+        return f"wheels for CPython {python_ranges(pythons)}"
     newer = Platform(name=target.platform.name, floor=(target.platform.floor[0] if target.platform.floor else 0, 99))
     if target.platform.kind.floor_key == "macos":
         newer = Platform(name=target.platform.name, floor=(99, 0))
@@ -87,8 +87,8 @@ def _pythons(wheels: list[str], platform: Platform) -> list[str]:
     ]
 
 
-def _ranges(pythons: list[str]) -> str:
-    """``3.10 to 3.13``; runs joined by commas."""
+def python_ranges(pythons: list[str]) -> str:
+    """``3.10 to 3.13`` of sorted Pythons; runs joined by commas."""
     runs: list[list[str]] = []
     for python in pythons:
         if runs and python_key(runs[-1][-1])[1] + 1 == python_key(python)[1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
 
 from packaging.specifiers import SpecifierSet
@@ -17,6 +18,11 @@ _MEANING = 1
 def digest_text(text: str) -> str:
     """``sha256:...`` of the UTF-8 bytes."""
     return f"sha256:{sha256(text.encode()).hexdigest()}"
+
+
+def digest_texts(texts: Mapping[str, str]) -> str:
+    """The same of several texts by their paths."""
+    return digest_text("\n".join(f"{path} {digest_text(texts[path])}" for path in sorted(texts)))
 
 
 def digest_inputs(spec: Spec) -> str:

@@ -16,8 +16,8 @@ _FINDINGS = (
     "accept a finding by its name under [accept], with a reason; or require or override another version; "
     "or raise the floor in envs/targets.toml"
 )
-# uv leaves out what it cannot hold to the cut-off, and then finds nothing.
-_UNDATED = "missing an upload date"
+# uv leaves out what it cannot hold to the cut-off, and then finds nothing; or proof 3 says it.
+_UNDATED = ("missing an upload date", "no upload time on the index")
 _DATES = "lock with an index that tells upload times (PEP 700), as this one does not; what is locked installs from both"
 _LINES = 28
 _COLUMNS = 110
@@ -55,7 +55,7 @@ def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Bloc
     next_step = _FILES
     if sdists:
         next_step = f"what is missing: {sdists[0]}"
-    elif any(_UNDATED in blocker.exists for blocker in found):
+    elif any(words in blocker.exists for blocker in found for words in _UNDATED):
         next_step = _DATES
     elif any(blocker.proof is Proof.RESOLUTION for blocker in found):
         next_step = NEXT
@@ -64,6 +64,7 @@ def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Bloc
     return UnsatisfiableError(
         f"{environment.file}: no cell of {environment.name} can be installed:\n{indent(chr(10).join(lines))}",
         next_step=next_step,
+        reasons=tuple(where),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from lockgrid.core.conflict import refuse_conflict
 from lockgrid.core.digest import digest_text
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import Finding
@@ -42,6 +43,8 @@ def render_grid(grid: Grid) -> str:
         document.add("apart", tomlkit.item(list(grid.apart)).multiline(True))
     if grid.sources:
         document.add("sources", _sources(grid))
+    if grid.exclude_newer_package:
+        document.add("exclude-newer-package", tomlkit.item(dict(grid.exclude_newer_package)))
     document.add("environments", tomlkit.item(dict(grid.environments)))
     document.add("lockfiles", tomlkit.item(dict(grid.lockfiles)))
     cells = tomlkit.aot()
@@ -191,6 +194,7 @@ def parse_grid(text: str) -> Grid:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        refuse_conflict(PATH, text)
         raise _broken(f"broken TOML: {error}") from error
     if data.get("schema") != SCHEMA:
         raise _broken(f"schema {data.get('schema')!r}, and this version of lockgrid reads {SCHEMA}")
@@ -206,6 +210,9 @@ def parse_grid(text: str) -> Grid:
             rules=data.get("rules", 0),
             findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
             sources=tuple(_source(entry) for entry in data.get("sources", ())),
+            exclude_newer_package=tuple(
+                (name, _utc(moment)) for name, moment in sorted(data.get("exclude-newer-package", {}).items())
+            ),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(f"not a grid: {error!r}") from error

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from packaging.markers import InvalidMarker
 from packaging.requirements import InvalidRequirement, Requirement
 
+from lockgrid.core.conflict import refuse_conflict
 from lockgrid.core.targets import marker_applies
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.grid import LockedPin, Lockfile, ProvenCell
@@ -86,6 +87,7 @@ def parse_lockfile(path: str, text: str) -> Lockfile:
                 blocks[-1][3].append(asked)
         elif line and not line.startswith(("#", "--only-binary")):
             blocks.append((number, line, [], []))
+    refuse_conflict(path, text)
     schema = header.get("lockgrid lockfile, schema", str(SCHEMA))
     if schema != str(SCHEMA):
         raise _broken(path, 1, f"schema {schema}, and this version of lockgrid reads {SCHEMA}")

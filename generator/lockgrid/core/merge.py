@@ -206,10 +206,10 @@ class Merger:
             sdists.update(canonicalize_name(package) for package in entry.sdists)
             for package, override in entry.overrides.items():
                 normal = canonicalize_name(package)
-                overrides[normal] = Override(name=normal, specifier=override.version)
+                overrides[normal] = Override(name=normal, specifier=override.version, file=file)
             for package, hold in entry.hold.items():
                 normal = canonicalize_name(package)
-                holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why)
+                holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why, file=file)
             accepts |= {name: Acceptance(name=name, why=why, file=file) for name, why in entry.accept.items()}
             sources |= self._sources(file, entry.sources)
             imports += [module for module in entry.smoke.imports if module not in imports]

@@ -65,7 +65,7 @@ def _guard(names: Iterable[str], facts: Facts) -> list[Any] | None:
             dated = [f.uploaded for files in page.releases.values() for f in files if f.uploaded]
         times += dated
     newest = max((time for time in times if time is not None), default=None)
-    if newest is None or None in times or newest > facts.cutoff or any(page.missing for page in pages.values()):
+    if newest is None or None in times or newest > facts.earliest or any(page.missing for page in pages.values()):
         return None
     return [{name: page.digest for name, page in pages.items()}, newest.isoformat()]
 
@@ -78,7 +78,7 @@ def pages_of(value: bytes) -> list[str]:
 def _holds(guard: list[Any], facts: Facts) -> bool:
     pages, newest = guard
     same = all(facts.pages[name].digest == digest for name, digest in pages.items())
-    return same and datetime.fromisoformat(newest) <= facts.cutoff
+    return same and datetime.fromisoformat(newest) <= facts.earliest
 
 
 def encode_scan(blockers: Mapping[Cell, Sequence[Blocker]], facts: Facts) -> bytes | None:

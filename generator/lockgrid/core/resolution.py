@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from lockgrid.core.anchor import source_constraints, source_settings, sources_of
 from lockgrid.core.targets import platform_markers, targets_marker
+from lockgrid.core.undated import Undated
 from lockgrid.model.spec import Domain, Environment, Override
 from lockgrid.model.target import Target, python_key
 
@@ -52,6 +53,8 @@ class Request:
     though each of them has one. ``override_extras`` are the extras that packages ask of overridden ones, and
     ``spared`` the targets on which nothing asks for an overridden package. ``absent`` are the targets for which
     the index that ``[sources]`` names for a package has no file of it. The environments agree on their sources.
+    ``cutoffs`` are of packages that have another than ``cutoff``; None: uv is not to look at their upload times.
+    ``undated`` are packages of whose files some have no such time.
     """
 
     environments: tuple[Environment, ...]
@@ -63,6 +66,8 @@ class Request:
     override_extras: tuple[tuple[str, tuple[str, ...]], ...] = ()
     spared: tuple[tuple[str, tuple[Target, ...]], ...] = ()
     absent: tuple[tuple[str, tuple[Target, ...]], ...] = ()
+    undated: tuple[Undated, ...] = ()
+    cutoffs: tuple[tuple[str, datetime | None], ...] = ()
 
     @property
     def all_domain(self) -> Domain:
@@ -129,6 +134,7 @@ def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ())
     for exclusion in request.exclusions:
         marker = targets_marker(exclusion.targets, everything)
         constraints.append(f"{exclusion.name}!={exclusion.version}" + (f" ; {marker}" if marker else ""))
+    constraints += _undated_constraints(request)
     sourced = sources_of(request)
     constraints += source_constraints(request, sourced)
     document = {
@@ -149,6 +155,15 @@ def project_toml(request: Request, indexes: Sequence[Mapping[str, object]] = ())
         },
     }
     return tomlkit.dumps(document)
+
+
+def _undated_constraints(request: Request) -> Iterator[str]:
+    everything = request.all_targets
+    for one in request.undated:
+        targets = [target for target in one.targets if target in everything]
+        if one.specifier and targets:
+            marker = targets_marker(targets, everything)
+            yield f"{one.name}{one.specifier}" + (f" ; {marker}" if marker else "")
 
 
 def _override(environment: Environment, override: Override, request: Request) -> str:
@@ -196,14 +211,21 @@ def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, obje
     Wheels only but for ``sdists``, no pre-release that no requirement names, nothing newer than the cut-off.
     For uv, a package that may be built must be: ``sdists`` are those named that have a sdist at all.
     """
-    undated = {s.name: False for e in request.environments for s in e.sources if s.dateless}
+    packages = _exclude_newer_package(request)
     return {
         "no-build": True,
         "no-binary-package": list(sdists),
         "prerelease": "explicit",
         "exclude-newer": timestamp(request.cutoff),
-        **({"exclude-newer-package": undated} if undated else {}),
+        **({"exclude-newer-package": packages} if packages else {}),
     }
+
+
+def _exclude_newer_package(request: Request) -> dict[str, str | bool]:
+    """The cut-offs of single packages as uv takes them; False for none at all."""
+    names = {s.name for e in request.environments for s in e.sources if s.dateless} | {u.name for u in request.undated}
+    own = {name: timestamp(moment) if moment else False for name, moment in request.cutoffs}
+    return own | dict.fromkeys(sorted(names), False)
 
 
 def timestamp(moment: datetime) -> str:
@@ -238,7 +260,11 @@ def preferences_lock(request: Request, urls: Mapping[str, str]) -> str:
             "version": 1,
             "revision": 3,
             "requires-python": f">={lower[0]}.{lower[1]}",
-            "options": {"prerelease-mode": "explicit", "exclude-newer": timestamp(request.cutoff)},
+            "options": {
+                "prerelease-mode": "explicit",
+                "exclude-newer": timestamp(request.cutoff),
+                **({"exclude-newer-package": own} if (own := _exclude_newer_package(request)) else {}),
+            },
             "package": packages,
         }
     )

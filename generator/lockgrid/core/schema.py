@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockgrid.core.table import Table, Wrong, anything, boolean, date, each, list_of, parse, string, strings
+from lockgrid.core.table import Table, Wrong, anything, boolean, date, day, each, list_of, parse, string, strings
 from lockgrid.errors import Problem
 
 
@@ -15,6 +16,7 @@ class PlatformEntry:
 
     glibc: str | None = None
     macos: str | None = None
+    runner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,15 @@ class IndexEntry:
     dateless: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CooldownEntry:
+    """An entry of ``[cooldown-exceptions]``. ``until`` is None where it is missing, which is a fault."""
+
+    cooldown: str
+    why: str
+    until: datetime.date | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetsFile:
     """``envs/targets.toml``."""
@@ -33,6 +44,7 @@ class TargetsFile:
     pythons: list[str]
     platforms: dict[str, PlatformEntry]
     indexes: dict[str, IndexEntry]
+    exceptions: dict[str, CooldownEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +98,32 @@ def _targets(table: Table) -> TargetsFile:
         pythons=table.required("pythons", strings, []),
         platforms=table.tables("platforms", _platform, required=True),
         indexes=table.optional("indexes", _indexes) or {},
+        exceptions=table.tables("cooldown-exceptions", _cooldown),
+    )
+
+
+def _cooldown(table: Table) -> CooldownEntry:
+    return CooldownEntry(
+        cooldown=table.required("cooldown", string, ""),
+        why=table.required("why", string, ""),
+        until=table.required("until", day, None),
     )
 
 
 def _platform(table: Table) -> PlatformEntry:
-    return PlatformEntry(glibc=table.optional("glibc", string), macos=table.optional("macos", string))
+    return PlatformEntry(
+        glibc=table.optional("glibc", string),
+        macos=table.optional("macos", string),
+        runner=table.optional("runner", _labels) or (),
+    )
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    """One label or a list of them, none empty."""
+    labels = [value] if isinstance(value, str) else value
+    if not isinstance(labels, list) or not labels or not all(isinstance(one, str) and one.strip() for one in labels):
+        raise Wrong("must be a label or a list of labels", 'write "ubuntu-24.04", or ["self-hosted", "linux"]')
+    return tuple(labels)
 
 
 def _environment(table: Table) -> EnvironmentFile:

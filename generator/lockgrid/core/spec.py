@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, canonicalize_name
 
+from lockgrid.core.duration import read_cooldown
 from lockgrid.core.merge import EXTRA, INDEX, TARGETS, Merger
 from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, parse_environment, parse_targets
 from lockgrid.core.table import nearest
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.spec import Spec
+from lockgrid.model.spec import CooldownException, Spec
 from lockgrid.model.target import PLATFORM_KINDS, Platform, python_key
 
 _TAKEN = {"build": "locks/build.txt, the lock of build requirements"}
 _PYTHON = re.compile(r"3\.(?:[0-9]|[1-9][0-9])")
 _FLOOR = re.compile(r"([0-9]+)\.([0-9]+)")
-_COOLDOWN = re.compile(r"[0-9]+ (?:day|week|hour)s?")
 
 
 def parse_spec(files: Mapping[str, str]) -> Spec:
@@ -54,12 +55,17 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         what = "there is no environment, only bases" if parsed else "there is no environment"
         problems.append(Problem(file="envs", what=what, hint="add envs/<name>.toml"))
     platforms: tuple[Platform, ...] = ()
+    cooldown: timedelta | None = None
+    exceptions: tuple[CooldownException, ...] = ()
     if targets_file is not None:
         platforms, found = _platforms(targets_file)
+        problems += found
+        cooldown, exceptions, found = read_cooldown(targets_file, TARGETS)
         problems += found
     pythons = tuple(sorted(targets_file.pythons, key=_python_sort)) if targets_file else ()
     judged = targets_file is not None and not any(p.file == TARGETS for p in shapeless)
     indexes = targets_file.indexes if targets_file else {}
+    entries = targets_file.platforms if targets_file else {}
     dateless = frozenset(name for name, entry in indexes.items() if entry.dateless)
     merger = Merger(parsed, broken, platforms if judged else None, pythons, dateless)
     environments = merger.environments()
@@ -73,7 +79,9 @@ def parse_spec(files: Mapping[str, str]) -> Spec:
         platforms=platforms,
         pythons=pythons,
         environments=environments,
-        cooldown=targets_file.cooldown if targets_file else None,
+        cooldown=cooldown,
+        exceptions=exceptions,
+        runners=tuple((name, entry.runner) for name, entry in sorted(entries.items()) if entry.runner),
         indexes=tuple((name, entry.url.rstrip("/")) for name, entry in sorted(indexes.items()) if entry.url),
     )
 
@@ -137,9 +145,6 @@ def _platforms(targets: TargetsFile) -> tuple[tuple[Platform, ...], list[Problem
         problems.append(Problem(file=TARGETS, key="pythons", what="no Python is listed"))
     if not targets.platforms:
         problems.append(Problem(file=TARGETS, key="platforms", what="no platform is listed"))
-    if targets.cooldown is not None and not _COOLDOWN.fullmatch(targets.cooldown):
-        what = f"{targets.cooldown!r} is no length of time"
-        problems.append(Problem(file=TARGETS, key="cooldown", what=what, hint='write "7 days"'))
     problems += _index_problems(targets.indexes)
     return tuple(sorted(platforms, key=lambda p: p.name)), problems
 

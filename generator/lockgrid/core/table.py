@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from lockgrid.core.conflict import conflict_problem
 from lockgrid.errors import Problem
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -40,7 +42,8 @@ def parse(file: str, text: str, read: Callable[[Table], T]) -> tuple[T | None, l
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, [Problem(file=file, what=toml_fault(text, error))]
+        conflict = conflict_problem(file, text, "decide what is required, and take the markers out")
+        return None, [conflict or Problem(file=file, what=toml_fault(text, error))]
     problems: list[Problem] = []
     table = Table(file, "", data, problems)
     value = read(table)
@@ -85,7 +88,7 @@ class Table:
                 self._say(f"{key}{below}", what, hint)
             return None
 
-    def required(self, key: str, read: Callable[[Any], T], otherwise: T) -> T:
+    def required(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
         """The value of a key that must be there; ``otherwise`` when it is not."""
         if key not in self._data:
             self._known.append(key)
@@ -152,6 +155,13 @@ def date(value: Any) -> datetime.date:
     if isinstance(value, datetime.date):
         return value
     raise Wrong("must be a date", "write 2026-11-30, without quotes")
+
+
+def day(value: Any) -> datetime.date:
+    """A date without a time."""
+    if isinstance(value, datetime.datetime):
+        raise Wrong("must be a date without a time", "write 2026-11-30, without quotes")
+    return date(value)
 
 
 def strings(value: Any) -> list[str]:

@@ -123,6 +123,30 @@ def tag_ranks(target: Target) -> dict[Tag, int]:
     return {tag: rank for rank, tag in enumerate(target_tags(target))}
 
 
+def default_runner(platform: Platform) -> str:
+    """The label of GitHub's own runner with the oldest system that is not below the floor; of the newest where none is.
+
+    A lock promises its floor, so the oldest such system is the one to test it on.
+    """
+    images, (plain, other) = _RUNNERS[platform.name]
+    floor = platform.floor or (0, 0)
+    image = next((label for label, version in images if floor <= version), images[-1][0])
+    return f"{plain}{image}{other}"
+
+
+# The systems of GitHub's runners, oldest first, each with its glibc or macOS; what stands before and after the label.
+_UBUNTU = (("22.04", (2, 35)), ("24.04", (2, 39)), ("26.04", (2, 43)))
+_MACOS = (("15", (15, 99)), ("26", (26, 99)))
+_RUNNERS: dict[str, tuple[tuple[tuple[str, tuple[int, int]], ...], tuple[str, str]]] = {
+    "linux-x86_64": (_UBUNTU, ("ubuntu-", "")),
+    "linux-aarch64": (_UBUNTU, ("ubuntu-", "-arm")),
+    "macos-arm64": (_MACOS, ("macos-", "")),
+    "macos-x86_64": (_MACOS, ("macos-", "-intel")),
+    "windows-x86_64": ((("2025", (0, 0)),), ("windows-", "")),
+    "windows-arm64": ((("11", (0, 0)),), ("windows-", "-arm")),
+}
+
+
 def platform_marker(platform: Platform) -> str:
     """The marker that is true on the platform and on no other of ``PLATFORM_KINDS``."""
     kind = platform.kind

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.finding import Finding
 from lockgrid.model.index import IndexFile, page_key
 from lockgrid.model.spec import Cell
@@ -143,6 +144,7 @@ class Grid:
     """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``).
 
     ``rules`` is the number of the rules that ``findings`` were made by, 0 where the wheels were not looked into.
+    ``exclude_newer_package`` are the cut-offs of packages that had another than ``exclude_newer``.
     """
 
     exclude_newer: datetime
@@ -155,6 +157,12 @@ class Grid:
     rules: int = 0
     findings: tuple[FoundRecord, ...] = ()
     sources: tuple[SourceRecord, ...] = ()
+    exclude_newer_package: tuple[tuple[str, datetime], ...] = ()
+
+    @property
+    def cutoff(self) -> Cutoff:
+        """The cut-offs of the last resolution that changed anything."""
+        return Cutoff(moment=self.exclude_newer, packages=self.exclude_newer_package)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName
@@ -28,19 +29,21 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """A version specifier that replaces what packages themselves ask of ``name``."""
+    """A version specifier that replaces what packages themselves ask of ``name``; ``file`` states it."""
 
     name: NormalizedName
     specifier: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A version bound that ``refresh`` wrote because something newer broke a test."""
+    """A version bound that ``refresh`` wrote because something newer broke a test; ``file`` states it."""
 
     name: NormalizedName
     specifier: str
     why: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +127,31 @@ Domain = Sequence[tuple[Environment, tuple[Target, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CooldownException:
+    """A package with a cool-down of its own, up to the end of the day ``until`` (UTC)."""
+
+    name: NormalizedName
+    cooldown: timedelta
+    why: str
+    until: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """All of ``envs/``: the platforms, the Pythons, and the environments sorted by name.
 
-    ``indexes`` gives indexes by name, each with its URL, which holds no credentials.
+    ``indexes`` gives indexes by name, each with its URL, which holds no credentials. ``cooldown`` and its
+    ``exceptions``, sorted by name, are for ``refresh`` alone. ``runners`` are the labels of the runners that platforms
+    name, which decide nothing in a lock.
     """
 
     platforms: tuple[Platform, ...]
     pythons: tuple[str, ...]
     environments: tuple[Environment, ...]
-    cooldown: str | None = None
+    cooldown: timedelta | None = None
+    exceptions: tuple[CooldownException, ...] = ()
     indexes: tuple[tuple[str, str], ...] = ()
+    runners: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def environment(self, name: str) -> Environment | None:
         """The environment of that name, None where there is none."""

@@ -9,6 +9,7 @@ import pytest
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.digest import digest_environment, digest_inputs, digest_text
 from lockgrid.core.lockfile import parse_lockfile
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.finding import RULES, Finding, Severity
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof
 from unit.builders import AFTER, CUTOFF, LINUX, MAC, WINDOWS, cell, environment, index_file, pin, spec_of, target
@@ -81,7 +82,7 @@ def test_the_grid_holds_digests_of_inputs_and_lockfiles_and_sorts_its_cells() ->
     cells = [record("3.10"), record("3.9"), record("3.9", name="aaa")]
     said = ["app and b are locked apart"]
     findings = [found_on("b"), found_on("a"), found_on("b", severity="error"), found_on("z", environment="aaa")]
-    found = build_grid(spec, cells, findings, texts, cutoff=CUTOFF, uv="0.11.0", apart=said)
+    found = build_grid(spec, cells, findings, texts, cutoff=Cutoff(moment=CUTOFF), uv="0.11.0", apart=said)
     assert found == Grid(
         exclude_newer=CUTOFF,
         inputs=digest_inputs(spec),

@@ -10,6 +10,7 @@ import pytest
 from lockgrid.core.assemble import build_grid, lockfile_texts, records
 from lockgrid.core.check import Difference, compare
 from lockgrid.core.digest import digest_text
+from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import CellRecord, Grid
 from lockgrid.model.spec import Environment, Spec
 from unit.builders import CUTOFF, MAC, cell, environment, pin, spec_of, target
@@ -39,7 +40,7 @@ def locked(*environments: Environment) -> tuple[Spec, Grid, dict[str, str]]:
         for t in e.targets
         if t.platform == MAC
     ]
-    return spec, build_grid(spec, found, (), texts, cutoff=CUTOFF, uv="0.11.0", apart=()), texts
+    return spec, build_grid(spec, found, (), texts, cutoff=Cutoff(moment=CUTOFF), uv="0.11.0", apart=()), texts
 
 
 SPEC, GRID, TEXTS = locked(APP)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lockgrid.core.digest import digest_inputs
 from lockgrid.core.spec import parse_spec
 from lockgrid.errors import InputError, Problem
 from unit.builders import TARGETS, parse, problems
@@ -325,3 +326,17 @@ def test_wrong_input_has_exit_code_2() -> None:
 
 def test_right_input_has_no_problem() -> None:
     assert [e.name for e in parse(app=APP).environments] == ["app"]
+
+
+@pytest.mark.parametrize("value", ["1", "[]", '""', '" "', '["a", 1]', '["a", ""]', "{ group = 'x' }"])
+def test_a_runner_is_a_label_or_labels(value: str) -> None:
+    problem = only(problems(TARGETS + f"runner = {value}\n", app=APP))
+    assert (problem.file, problem.key) == ("envs/targets.toml", "platforms.macos-arm64.runner")
+    assert "must be a label or a list of labels" in problem.what
+
+
+def test_a_runner_decides_nothing_in_a_lock() -> None:
+    plain, named = parse(app=APP), parse(TARGETS + 'runner = "my-mac"\n', app=APP)
+    assert named.runners == (("macos-arm64", ("my-mac",)),)
+    assert digest_inputs(named) == digest_inputs(plain)
+    assert named.platforms == plain.platforms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from lockgrid.model.spec import Acceptance, Environment, Hold, Override, Smoke
@@ -66,10 +68,11 @@ def test_the_nearest_override_and_hold_of_a_package_win_however_it_is_spelled() 
     """
     environment = merged(base=base, app=app)
     assert environment.overrides == (
-        Override(name="foo-bar", specifier="==2"),  # type: ignore[arg-type]
-        Override(name="other", specifier="==9"),  # type: ignore[arg-type]
+        Override(name="foo-bar", specifier="==2", file="envs/app.toml"),  # type: ignore[arg-type]
+        Override(name="other", specifier="==9", file="envs/base.toml"),  # type: ignore[arg-type]
     )
-    assert environment.holds == (Hold(name="held", specifier="<2", why="app"),)  # type: ignore[arg-type]
+    held = Hold(name="held", specifier="<2", why="app", file="envs/app.toml")  # type: ignore[arg-type]
+    assert environment.holds == (held,)
     assert environment.override("foo-bar") == environment.overrides[0]
     assert environment.override("held") is None
 
@@ -167,7 +170,7 @@ def test_pythons_and_platforms_of_the_grid_are_sorted_whatever_the_file_says() -
     spec = parse(targets, app='requires = ["a==1"]')
     assert spec.pythons == ("3.9", "3.10", "3.11")
     assert [p.name for p in spec.platforms] == ["linux-x86_64", "macos-arm64", "windows-x86_64"]
-    assert spec.cooldown == "2 weeks"
+    assert spec.cooldown == timedelta(days=14)
     assert [t.label for t in named(spec, "app").targets[:2]] == [
         "linux-x86_64, Python 3.9",
         "linux-x86_64, Python 3.10",

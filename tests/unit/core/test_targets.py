@@ -11,6 +11,7 @@ from lockgrid.core.candidates import wheel_rank
 from lockgrid.core.targets import (
     admits_python,
     choice_marker,
+    default_runner,
     forbidden_marker,
     full_versions,
     marker_applies,
@@ -301,3 +302,29 @@ def test_a_choice_is_true_on_the_chosen_and_on_no_other(universe: set[Target], d
 def test_a_choice_has_few_words(chosen: list[tuple[Platform, str]], marker: str) -> None:
     universe = [target(p, v) for p in PLATFORMS for v in ("3.11", "3.12")]
     assert choice_marker([target(*one) for one in chosen], universe) == marker
+
+
+@pytest.mark.parametrize(
+    ("platform", "label"),
+    [
+        (Platform(name="linux-x86_64", floor=(2, 17)), "ubuntu-22.04"),
+        (Platform(name="linux-x86_64", floor=(2, 35)), "ubuntu-22.04"),
+        (Platform(name="linux-x86_64", floor=(2, 36)), "ubuntu-24.04"),
+        (Platform(name="linux-x86_64", floor=(2, 43)), "ubuntu-26.04"),
+        (Platform(name="linux-x86_64", floor=(2, 99)), "ubuntu-26.04"),
+        (Platform(name="linux-aarch64", floor=(2, 39)), "ubuntu-24.04-arm"),
+        (Platform(name="macos-arm64", floor=(11, 0)), "macos-15"),
+        (Platform(name="macos-arm64", floor=(15, 4)), "macos-15"),
+        (Platform(name="macos-arm64", floor=(26, 0)), "macos-26"),
+        (INTEL_MAC, "macos-15-intel"),
+        (WINDOWS, "windows-2025"),
+        (WINDOWS_ARM, "windows-11-arm"),
+    ],
+)
+def test_the_runner_is_the_oldest_that_is_not_below_the_floor(platform: Platform, label: str) -> None:
+    assert default_runner(platform) == label
+
+
+@pytest.mark.parametrize("name", PLATFORM_KINDS)
+def test_every_kind_of_platform_has_a_runner(name: str) -> None:
+    assert default_runner(Platform(name=name))

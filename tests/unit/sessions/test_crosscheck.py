@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions import crosscheck
+from sessions import piptools
 from sessions.crosscheck import compare, read_pinned
 
 LOCK = """\
@@ -101,6 +101,6 @@ def test_pip_gets_the_login_that_uv_has_from_variables(
     env = {"UV_CONFIG_FILE": str(tmp_path / "uv.toml"), **given}
     if where != "uv.toml":
         env[where] = "https://b.example corp-a=https://a.example/simple/"
-    named = crosscheck._named(env)
-    assert crosscheck._with_login("https://a.example/simple", named["https://a.example/simple"], env) == url
-    assert crosscheck._with_login("https://b.example", named.get("https://b.example", ""), env) == "https://b.example"
+    named = piptools._named(env)
+    assert piptools._with_login("https://a.example/simple", named["https://a.example/simple"], env) == url
+    assert piptools._with_login("https://b.example", named.get("https://b.example", ""), env) == "https://b.example"

@@ -1,0 +1,72 @@
+"""``lockgrid matrix``: the proven cells as jobs, all or those that a change touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lockgrid.adapters.git import Git
+from lockgrid.commands.context import Context, unknown_environment
+from lockgrid.commands.diff import work_tree
+from lockgrid.core.digest import digest_inputs
+from lockgrid.core.flows import FOLDER, changed_flows
+from lockgrid.core.matrix import LIMIT, Job, changed_cells, jobs
+from lockgrid.core.snapshot import read_snapshot
+from lockgrid.core.spec import parse_spec
+from lockgrid.errors import InputError
+
+
+def matrix(
+    context: Context, environments: Sequence[str] = (), since: str = "", all_if: Sequence[str] = ()
+) -> tuple[Job, ...]:
+    """The jobs of the environments, of all where none is named.
+
+    ``since``: those alone whose cells differ from that revision; all where a file below one of ``all_if`` does, and
+    where the revision cannot be compared. Raises ``InputError`` for names and revisions that there are not, and where
+    nothing is locked; ``ToolError`` where git fails.
+    """
+    spec, grid = context.spec(), context.require_grid()
+    known = [environment.name for environment in spec.environments]
+    if problems := [unknown_environment(name, spec) for name in environments if name not in known]:
+        raise InputError(problems)
+    if grid.inputs != digest_inputs(spec):
+        context.progress.note("the locks are not in date with envs/: see `lockgrid check`")
+    flows = context.store.tree([FOLDER])
+    found = jobs(spec, grid, flows.keys(), environments)
+    if since:
+        found = _changed(context, found, since, flows, all_if)
+    if len(found) > LIMIT:
+        context.progress.note(f"{len(found)} jobs: GitHub refuses a matrix of more than {LIMIT}; name environments")
+    return found
+
+
+def _changed(
+    context: Context, found: tuple[Job, ...], since: str, flows: Mapping[str, bytes], all_if: Sequence[str]
+) -> tuple[Job, ...]:
+    if not since.strip("0"):  # what GitHub calls the commit before the first of a branch
+        context.progress.note("there is no revision before this one: every cell")
+        return found
+    git = Git(context.store.root, context.environ)
+    commit = git.resolve(since)
+    if all_if and (path := _first_difference(context.store.tree(all_if), git.blobs(commit, all_if))):
+        context.progress.note(f"{path} is not as in {since}: every cell")
+        return found
+    files = git.files(commit)
+    try:
+        old_spec = parse_spec({p: t for p, t in files.items() if p.startswith("envs/") and p.count("/") == 1})
+        old = read_snapshot(files, origin=since)
+    except InputError as error:
+        context.progress.note(f"{since} cannot be compared, so every cell: {error.problems[0]}")
+        return found
+    touched = changed_flows(git.blobs(commit, [FOLDER]), flows, {job.environment for job in found})
+    cells = changed_cells((old_spec, old), (context.spec(), work_tree(context)), touched, [job.cell for job in found])
+    return tuple(job for job in found if job.cell in cells)
+
+
+def _first_difference(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> str:
+    """The first path whose bytes differ, line endings apart; empty where none does."""
+    differing = (p for p in one.keys() | other.keys() if _text(one.get(p)) != _text(other.get(p)))
+    return min(differing, default="")
+
+
+def _text(data: bytes | None) -> bytes | None:
+    return None if data is None else data.replace(b"\r\n", b"\n")

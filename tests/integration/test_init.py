@@ -181,6 +181,12 @@ def test_with_force_files_that_stay_must_fit(begin: Begin) -> None:
         ({"requirements_txt": "lib >\n"}, (), "requirements.txt: line 1: 'lib >' is no requirement"),
         ({"requirements_txt": "lib\n"}, ("--python", "3"), "command line: --python: '3' is no Python minor version"),
         ({"pyproject_toml": "[tool.x]\n"}, (), "nothing is found that an environment could require"),
+        (
+            {"pyproject_toml": "[tool.poetry.dependencies]\na = '1'\n"},
+            (),
+            "(let poetry export a requirements file, and",
+        ),
+        ({"pyproject_toml": "[tool.x]\n", "setup_py": ""}, (), "setup.py: is not read (export what it requires"),
     ],
 )
 def test_wrong_input_is_exit_code_2_and_writes_nothing(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from lockgrid.core.fence import BEGIN, END, fenced, is_torn, leading, replace_fenced
+from lockgrid.core.table import toml_fault
 from lockgrid.core.uvproject import BLOCKER, BLOCKER_FOLDER, Entry, Hashed, UvProject
 from lockgrid.errors import InputError, Problem
 
@@ -223,7 +224,7 @@ def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(file=PATH, what=f"broken TOML: {error}")]) from error
+        raise InputError([Problem(file=PATH, what=toml_fault(text, error))]) from error
     project = data.get("project")
     if not isinstance(project, dict):
         raise InputError([Problem(file=PATH, key="project", what="this table is missing", hint="a name and a version")])

@@ -30,13 +30,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(words)}" if words else "there are none"
 
 
+def toml_fault(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """What is wrong with a text that is no TOML; some editors begin a file with a mark that TOML has no place for."""
+    if text.startswith("\ufeff"):
+        return "broken TOML: it begins with a byte order mark; save it as UTF-8 without one"
+    return f"broken TOML: {error}"
+
+
 def parse(file: str, text: str, read: Callable[[Table], T]) -> tuple[T | None, list[Problem]]:
     """What ``read`` makes of a file, and its faults; None when the TOML is broken. Never raises."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         conflict = conflict_problem(file, text, "decide what is required, and take the markers out")
-        return None, [conflict or Problem(file=file, what=f"broken TOML: {error}")]
+        return None, [conflict or Problem(file=file, what=toml_fault(text, error))]
     problems: list[Problem] = []
     table = Table(file, "", data, problems)
     value = read(table)

@@ -167,7 +167,12 @@ def test_an_environment_that_moved_apart_loses_its_extra() -> None:
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("[project\n", "broken TOML"), ("", "this table is missing"), ("project = 1\n", "this table is missing")],
+    [
+        ("\ufeff[project]\n", "byte order mark"),
+        ("[project\n", "broken TOML"),
+        ("", "this table is missing"),
+        ("project = 1\n", "this table is missing"),
+    ],
 )
 def test_a_manifest_that_cannot_take_extras_is_wrong_input(text: str, what: str) -> None:
     for function in (

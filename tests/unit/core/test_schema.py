@@ -78,6 +78,13 @@ def test_broken_toml_is_one_problem_and_no_value(read: object) -> None:
     assert problems[0].what.startswith("broken TOML: ")
 
 
+def test_a_byte_order_mark_is_told_as_one() -> None:
+    _, problems = parse_environment(FILE, "\ufeff" + 'requires = ["a"]\n')
+    assert [problem.what for problem in problems] == [
+        "broken TOML: it begins with a byte order mark; save it as UTF-8 without one"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "key", "hint"),
     [

@@ -226,6 +226,8 @@ class _Conversion:
             what = "nothing is found that an environment could require"
             hint = "name a requirements file or a pyproject.toml with dependencies"
             self.out.problems.append(Problem(file="the project", what=what, hint=hint))
+            # What was not read, or left out, is why.
+            self.out.problems.extend(note.place.problem(note.text, note.hint) for note in self.out.notes if note.hint)
         others = other_indexes(self.found.files.values(), self.found.projects)
         used = add_sources(kept, others, self.found.projects, self.targets, self.out)
         files = list(dict.fromkeys(note.place.file for note in self.out.notes))

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from lockgrid.core.init.carry import Local, carry, is_reference
 from lockgrid.core.init.values import Collected, Note, Place, Wanted
-from lockgrid.core.table import nearest
+from lockgrid.core.table import nearest, toml_fault
 from lockgrid.core.targets import forbidden_marker
 
 _UNREAD = {
@@ -70,7 +70,7 @@ def read_project(file: str, text: str, out: Collected) -> ProjectFile:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        out.problems.append(Place(file).problem(f"broken TOML: {error}", "mend it and run again"))
+        out.problems.append(Place(file).problem(toml_fault(text, error), "mend it and run again"))
         return project
     reader = _Reader(file, out)
     table = reader.table(data, "project")

@@ -45,10 +45,14 @@ class Note:
     what: str
     hint: str = ""
 
+    @property
+    def text(self) -> str:
+        """What stands there, and what becomes of it."""
+        return (f"`{public(self.said)}`: " if self.said else "") + self.what
+
     def __str__(self) -> str:
-        said = f"`{public(self.said)}`: " if self.said else ""
         tail = f" ({self.hint})" if self.hint else ""
-        return f"{self.place}: {said}{self.what}{tail}"
+        return f"{self.place}: {self.text}{tail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ def test_what_is_lost_is_told_with_its_line_in_the_output_and_in_the_file(line: 
         (f"-r {R}", f"line 1: a circle: {R} -> {R} (take one of these lines out)"),
         ("-e . ", "nothing is found that an environment could require"),
         ("# nothing", "nothing is found that an environment could require"),
+        ("lib ; extra == 'x'", "line 1: `lib ; extra == 'x'`: left out: a marker on extra means nothing here (give"),
         ("-e '. ; nonsense'", "'nonsense' is no marker"),
     ],
 )
@@ -361,6 +362,7 @@ lib = { index = "gone" }
     ("text", "said"),
     [
         ("project = [\n", "pyproject.toml: broken TOML: "),
+        ("\ufeff[project]\n", "pyproject.toml: broken TOML: it begins with a byte order mark"),
         ("project = 1\n", "pyproject.toml: project: must be a table"),
         ('[project]\ndependencies = "lib"\n', "project.dependencies: must be a list of strings"),
         ('[project]\ndependencies = ["lib >"]\n', "project.dependencies[0]: 'lib >' is no requirement"),

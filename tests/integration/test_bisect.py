@@ -285,21 +285,21 @@ def test_a_hold_that_cannot_be_resolved_is_passed_over(start: Start, index: Loca
     project = begin(start, project_of(NAMES[:8]), "p05==1.1")
     upgrade(index, NAMES[:8])
     for name in ("p02", "p03", "p04", "p06"):
-        index.remove(f"{name}-1.0-py3-none-any.whl")
         index.add(wheel(name, "1.0"), core_metadata=True, uploaded="2026-01-01T00:00:00Z", yanked="broken")
     result = report(project)["tested"]
     assert [c["packages"] for c in result["culprits"]] == [["p05"]]
+    assert [text.split()[0] for text in result["moving"]] == ["p02", "p03", "p04", "p06"]
     assert versions(project) == {**dict.fromkeys(NAMES[:8], "1.1"), "p05": "1.0"}
 
 
 def test_what_has_to_move_and_breaks_is_blamed_on_nothing_that_could_be_held(start: Start, index: LocalIndex) -> None:
     project = begin(start, project_of(NAMES[:3]), "p01==1.1")
     upgrade(index, NAMES[:3])
-    index.remove("p01-1.0-py3-none-any.whl")
     index.add(wheel("p01", "1.0"), core_metadata=True, uploaded="2026-01-01T00:00:00Z", yanked="broken")
     before = project.snapshot(".")
     result = refresh(project).expect(4)
     assert "fails whatever update is held back: app: case p01==1.1: 3 steps off" in result.err
+    assert "cannot be held, since no resolution keeps it: p01 1.0 -> 1.1" in result.err
     assert project.snapshot(".") == before
 
 

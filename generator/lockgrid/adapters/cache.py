@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from lockgrid.errors import ToolError
+
 # Raised when what is kept, or how it is made, changes.
 _SCHEMA = 6
 # How long another run may hold the file.
@@ -24,6 +26,11 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("lockgrid", appauthor=False))
+
+
+def unwritable(error: OSError) -> ToolError:
+    """The error of a cache without which a verb cannot work."""
+    return ToolError(f"the cache cannot be written: {error}", next_step="set LOCKGRID_CACHE_DIR to a folder that can")
 
 
 class Cache:

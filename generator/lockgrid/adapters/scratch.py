@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from lockgrid.adapters.cache import unwritable
 from lockgrid.errors import ToolError
 
 #: Turns the bytes of a file, by its path, into those that matter; None: the file does not matter.
@@ -133,9 +134,7 @@ def open_scratch(project: Path, cache: Path, environ: Mapping[str, str]) -> Iter
             "another lockgrid tests this project", where=str(home), next_step="wait until it ends, or end it"
         ) from error
     except OSError as error:
-        raise ToolError(
-            f"the cache cannot be written: {error}", next_step="set LOCKGRID_CACHE_DIR to a folder that can"
-        ) from error
+        raise unwritable(error) from error
     try:
         yield Scratch(project, home, environ)
     finally:

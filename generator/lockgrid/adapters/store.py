@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
+from lockgrid.adapters.cache import unwritable
 from lockgrid.errors import InputError, Problem, ToolError
 
 _WAIT_SECONDS = 120.0
@@ -108,9 +109,7 @@ class Store:
                 next_step="wait until it ends, or end it",
             ) from error
         except OSError as error:
-            raise ToolError(
-                f"the cache cannot be written: {error}", next_step="set LOCKGRID_CACHE_DIR to a folder that can"
-            ) from error
+            raise unwritable(error) from error
         try:
             yield
         finally:

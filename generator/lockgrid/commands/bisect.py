@@ -59,6 +59,7 @@ class Bisection:
     resolutions: int = 0
     retried: tuple[HoldEntry, ...] = ()
     groups: tuple[Group, ...] = ()
+    moving: tuple[str, ...] = ()
     offers: dict[Held, Offer | None] = field(default_factory=dict)
     trials: dict[Held, Trial] = field(default_factory=dict)
 
@@ -80,9 +81,8 @@ class Bisection:
             return replace(self._report(State.BROKEN), trial=trial, baseline=baseline), None
         self.groups = group_updates(updates, self.requires(first.locks))
         self.offers[frozenset()], self.trials[frozenset()] = first, trial
-        held = drive(smallest_hold(len(self.groups), self._suspects()), self._judge)
-        # The search takes for granted that all held passes, since the locks as they stand do. It may be another set.
-        if self._judge(held) is not Verdict.PASS:
+        held = self._search()
+        if held is None:
             return replace(self._report(State.UNBLAMED), trial=trial, baseline=baseline), None
         final, culprits = self._final(held)
         report = self._report(State.HELD, final, culprits=culprits, released=self._released(held))
@@ -121,17 +121,46 @@ class Bisection:
         names = self._names(held)
         return tuple(entry for entry in self.retried if entry.name not in names)
 
-    def _suspects(self) -> list[int]:
-        """The groups that were held before."""
-        names = {str(entry.name) for entry in self.retried}
-        return [number for number, group in enumerate(self.groups) if names & group.names]
+    # -- the search ------------------------------------------------------------------------------------
+
+    def _search(self) -> Held | None:
+        """The fewest groups to hold so that the test passes; None where even all that can be held does not do."""
+        free = self._holdable()
+        if not free or self._judge(frozenset(free)) is not Verdict.PASS:
+            return None
+        names = {str(entry.name) for entry in self.retried}  # held before: the first to suspect
+        suspects = [place for place, number in enumerate(free) if names & self.groups[number].names]
+        found = drive(
+            smallest_hold(len(free), suspects), lambda held: self._judge(frozenset(free[place] for place in held))
+        )
+        return frozenset(free[place] for place in found)
+
+    def _holdable(self) -> list[int]:
+        """The groups that may be held, if need be all at once: what was locked may be yanked since, and has to move.
+
+        The search is the same, for the fewest that must move so that the rest can be held. It runs no test.
+        """
+        everything = frozenset(range(len(self.groups)))
+        if self._offer(everything) is not None:
+            return sorted(everything)
+
+        def judge(moving: Held) -> Verdict:
+            return Verdict.FAIL if self._offer(everything - moving) is None else Verdict.PASS
+
+        moving = drive(smallest_hold(len(self.groups)), judge)
+        self.moving = tuple(self.groups[number].text for number in sorted(moving))
+        return sorted(everything - moving)
+
+    def _offer(self, held: Held) -> Offer | None:
+        """The candidate with these groups held; None where it cannot be resolved."""
+        if held not in self.offers:
+            self.offers[held] = self._proposed(self._envs(held), self._names(held))
+        return self.offers[held]
 
     # -- tests -----------------------------------------------------------------------------------------
 
     def _judge(self, held: Held) -> Verdict:
-        if held not in self.offers:
-            self.offers[held] = self._proposed(self._envs(held), self._names(held))
-        offer = self.offers[held]
+        offer = self._offer(held)
         if offer is None:
             return Verdict.UNRESOLVABLE
         if held not in self.trials:
@@ -236,6 +265,7 @@ class Bisection:
             proposed=tuple(update.text for update in updates),
             culprits=culprits,
             released=released,
+            moving=self.moving,
             untried=tuple(entry for entry in self.holding.entries if entry not in self.retried),
             flaky=tuple(tester.flaky),
             runs=tester.runs,

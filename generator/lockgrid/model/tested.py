@@ -62,8 +62,9 @@ class TrialReport:
     """The report of a run. ``proposed`` are the updates that passed together, as ``torch 2.12.0 -> 2.13.0``.
 
     ``released`` are holds that were no longer needed and are removed, ``untried`` those of which nothing newer was to
-    be had. ``runs`` of the test do not count ``reruns`` of a failure and the one of ``baseline``, the locks as they
-    stand; ``remembered`` are verdicts of earlier runs on the same bytes.
+    be had. ``moving`` are updates that could not be held: no resolution keeps what they leave. ``runs`` of the test do
+    not count ``reruns`` of a failure and the one of ``baseline``, the locks as they stand; ``remembered`` are verdicts
+    on bytes that were tested before, in this run or an earlier one.
     """
 
     command: str
@@ -72,6 +73,7 @@ class TrialReport:
     culprits: tuple[Culprit, ...] = ()
     released: tuple[HoldEntry, ...] = ()
     untried: tuple[HoldEntry, ...] = ()
+    moving: tuple[str, ...] = ()
     trial: Trial | None = None
     baseline: Trial | None = None
     flaky: tuple[Trial, ...] = ()

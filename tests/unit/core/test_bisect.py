@@ -102,6 +102,12 @@ def test_a_set_that_cannot_be_resolved_costs_no_run() -> None:
     assert bench.runs <= 10
 
 
+def test_a_neighbour_stands_in_for_a_set_that_cannot_be_resolved() -> None:
+    bench = Bench([[3]], lambda held: len(held) in (20, 21))
+    assert search(40, bench) == {3}
+    assert bench.runs <= 8
+
+
 def test_what_only_made_a_set_resolvable_is_not_held() -> None:
     # Nothing can be held alone that is not 0 or has 39 beside it.
     bench = Bench([[0]], lambda held: 39 not in held and held != {0})

@@ -19,6 +19,8 @@ def render_tested(tested: TrialReport) -> Iterator[str]:
         yield "nothing can move: every update has to be held back"
     for entry in tested.released:
         yield f"no longer held: {entry.text} ({entry.why})"
+    for text in tested.moving:
+        yield f"could not be held, since no resolution keeps it: {text}"
     for entry in tested.untried:
         yield f"still held, since nothing newer is to be had to try: {entry.text}"
     for trial in tested.flaky:
@@ -46,6 +48,8 @@ def failing(tested: TrialReport) -> FailingError:
         what = f"the test fails on the locks as they stand, so no update is to blame: {why}{tail}"
         return FailingError(what, where=tested.command, next_step=f"nothing was changed; mend it first. See {log}")
     what = f"the test passes on the locks as they stand, and fails whatever update is held back: {why}{tail}"
+    if tested.moving:
+        what += f"\n  cannot be held, since no resolution keeps it: {', '.join(tested.moving)}"
     step = f"nothing was changed; is it what envs/ asks for since, or what builds a sdist? See {log}"
     return FailingError(what, where=tested.command, next_step=step)
 
@@ -62,6 +66,7 @@ def report_as_json(tested: TrialReport) -> dict[str, Any]:
         "proposed": list(tested.proposed),
         "culprits": [_culprit_values(culprit) for culprit in tested.culprits],
         "released": [_hold_values(entry) for entry in tested.released],
+        "moving": list(tested.moving),
         "untried": [_hold_values(entry) for entry in tested.untried],
         "candidate": _trial_values(tested.trial),
         "baseline": _trial_values(tested.baseline),

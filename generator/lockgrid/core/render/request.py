@@ -10,7 +10,7 @@ from lockgrid.core.render import diff_markdown
 from lockgrid.core.render.diff_markdown import prose
 from lockgrid.core.render.tested import runs_text
 from lockgrid.model.diff import GridDiff, Move
-from lockgrid.model.tested import Tested
+from lockgrid.model.tested import TrialReport
 
 # GitHub takes 65,536 characters. Bytes are counted, so that no way of counting characters matters.
 BODY_LIMIT = 65_000
@@ -40,7 +40,7 @@ class Request:
     moves: int
     cutoff: str
     gained: tuple[str, ...] = ()
-    tested: Tested | None = None
+    tested: TrialReport | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -97,12 +97,14 @@ def _summary(request: Request) -> str:
     text = f"`lockgrid refresh` renewed the locks with what was released up to {request.cutoff}, within what `envs/` "
     text += "asks for. Every cell was resolved and proven again."
     if request.tested:
-        text += f" Tested with {_code(request.tested.command)} before it was proposed ({runs_text(request.tested)})."
+        text += (
+            f" Tested with {_code(request.tested.command)} before it was proposed ({runs_text(request.tested)})."
+        )
     possible = f"\n\n**Became possible:** {prose('; '.join(request.gained))}" if request.gained else ""
     return f"{text}{possible}\n"
 
 
-def _culprits(tested: Tested) -> str:
+def _culprits(tested: TrialReport) -> str:
     lines = ["### Held back: the test fails with it", ""]
     for culprit in tested.culprits:
         again = ", as before" if culprit.again else ""

@@ -23,8 +23,7 @@ from lockgrid.core.render.request import (
     render_title,
 )
 from lockgrid.model.diff import DiffFacts, Group, Move
-from lockgrid.model.tested import Culprit, HoldEntry, State
-from lockgrid.model.tested import Tested as Report  # pytest takes a name with Test for its own
+from lockgrid.model.tested import Culprit, HoldEntry, State, TrialReport
 from lockgrid.model.trial import Case, Trial
 from unit.builders import golden
 from unit.diffs import EVIL, OLD, the_diff
@@ -50,7 +49,7 @@ CULPRIT = Culprit(
     holds=(HOLD,),
     trial=TRIAL,
 )
-TESTED = Report(
+TESTED = TrialReport(
     command="nox -s flows",
     state=State.HELD,
     proposed=("torch 2.12.0 -> 2.13.0",),

@@ -17,11 +17,13 @@ _STRING = re.compile(
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _DOT = re.compile(r"[ \t]*\.[ \t]*")
 _BLANK = re.compile(r"[ \t]*")
-#: ``key = "value"`` or ``key = 1``, alone on its line.
+#: ``key = "value"``, ``key = 1`` or ``key = ["a", 1]``, alone on its line. What repeats gives nothing back (``*+``).
 _PLAIN = re.compile(
     r"(?P<key>[A-Za-z0-9_-]+)[ \t]*=[ \t]*"
-    r"(?:\"(?P<c>[^\"\\\n]+)\"|'(?P<d>[^'\n]+)'|[0-9a-z+-][^\"'\[{#\n]*)[ \t]*\r?(?=\n|\Z|#)"
+    r"(?:\"(?P<c>[^\"\\\n]+)\"|'(?P<d>[^'\n]+)'|[0-9a-z+-][^\"'\[{#\n]*"
+    r"|\[(?P<list>(?:[^\[\]{}\"'#\n]|\"[^\"\\\n]*+\"|'[^'\n]*+')*+)\])[ \t]*\r?(?=\n|\Z|#)"
 )
+_ITEM = re.compile(r"\"(?P<c>[^\"]*)\"|'(?P<d>[^']*)'|[^\s,\"']+")
 _OTHER = re.compile(r"[^,\]}#\n]+")  # a number, a date, true or false
 
 
@@ -56,8 +58,11 @@ class _Scanner:
             if match := _PLAIN.match(self.text, self.at):  # most lines
                 self.at = match.end()
                 kind = match.lastgroup
+                path = self._resolve(prefix, [match["key"]])
                 if kind in ("c", "d"):
-                    self.found[self._resolve(prefix, [match["key"]])] = Region(match.start(kind), match[kind])
+                    self.found[path] = Region(match.start(kind), match[kind])
+                elif kind == "list":
+                    self._items(path, match.start("list"), match.end("list"))
             elif self.text.startswith("[", self.at):
                 prefix = self._header()
             else:
@@ -121,6 +126,12 @@ class _Scanner:
             self.found[path] = Region(match.start(str(match.lastgroup)), match[str(match.lastgroup)])
         else:
             self._skip(_OTHER)
+
+    def _items(self, path: KeyPath, start: int, end: int) -> None:
+        """The strings of an array of plain values that stands on one line."""
+        for number, item in enumerate(_ITEM.finditer(self.text, start, end)):
+            if item.lastgroup:
+                self.found[(*path, number)] = Region(item.start(item.lastgroup), item[item.lastgroup])
 
     def _array(self, path: KeyPath) -> None:
         self.at += 1

@@ -174,6 +174,15 @@ def test_annotations_name_files_from_the_workspace(pins: Pins, project: Path, mo
     assert pins("check", "--annotate").err == DRIFTS.format("")
 
 
+def test_annotations_of_a_truth_name_the_rules(pins: Pins, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "pins.toml").write_text(PINS.replace(f'literal = "{COMMIT}"', 'git = "a,%:b"'))
+    (project / "envs").mkdir()
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(project.parent))
+    assert pins("check", "--annotate").err.splitlines()[1] == (
+        "::error file=project/pins.toml,title=pin nn::there is no git source 'a,%25:b' in envs/ (there are none)"
+    )
+
+
 DIFF = """\
 --- a/r.txt
 +++ b/r.txt

@@ -13,7 +13,6 @@ from lockgrid.cli_base import OUT_OF_DATE, json_option, open_context, print_json
 from lockgrid.errors import InputError
 
 if TYPE_CHECKING:
-    from lockgrid.commands.pins import Pins
     from lockgrid.model.pins import PinReport
 
 _tree_option = click.option(
@@ -58,7 +57,8 @@ def check(context: click.Context, tree: Path | None, file: str, annotate: bool |
     else:
         click.echo(render_table(reports), nl=False)
     if annotate or (annotate is None and os.environ.get("GITHUB_ACTIONS") == "true"):
-        _annotate(read, reports)
+        rules = Path(file) if file else context.obj[0] / read.file
+        _annotate(read.tree.root, rules, reports)
     problems = report_problems(read, reports)
     if problems:
         raise InputError(problems)
@@ -66,15 +66,17 @@ def check(context: click.Context, tree: Path | None, file: str, annotate: bool |
         context.exit(OUT_OF_DATE)
 
 
-def _annotate(read: Pins, reports: Sequence[PinReport]) -> None:
+def _annotate(tree: Path, rules: Path, reports: Sequence[PinReport]) -> None:
     """Annotations name files from the workspace of the workflow, or from the tree where that is elsewhere."""
     from lockgrid.core.render.pins import render_annotations
 
-    workspace = Path(os.environ.get("GITHUB_WORKSPACE") or read.tree.root).resolve()
+    workspace = Path(os.environ.get("GITHUB_WORKSPACE") or tree).resolve()
     prefix = ""
-    if read.tree.root.is_relative_to(workspace) and read.tree.root != workspace:
-        prefix = f"{read.tree.root.relative_to(workspace).as_posix()}/"
-    click.echo(render_annotations(reports, read.file, prefix), nl=False, err=True)
+    if tree.is_relative_to(workspace) and tree != workspace:
+        prefix = f"{tree.relative_to(workspace).as_posix()}/"
+    real = rules.resolve()
+    shown = real.relative_to(workspace) if real.is_relative_to(workspace) else rules
+    click.echo(render_annotations(reports, shown.as_posix(), prefix), nl=False, err=True)
 
 
 @pins.command()

@@ -1,6 +1,6 @@
 """How long lockgrid takes beside uv, measured in one run: medians of pairs, A then B, B then A, and so on.
 
-    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,inside,uvlock,loop,start,grid]
+    python tests/bench/bench.py [--pairs 5] [--only warm,backends,cold,inside,uvlock,loop,start,grid,pins]
 
 Reads this repository's envs/ and uses the index that uv is configured with; the grid measurement uses an
 index that it serves itself. Writes nothing outside a temporary folder.
@@ -350,6 +350,15 @@ class Bench:
 
         return cost_per_cell(self.folder, self.env, self.count)
 
+    def pins(self) -> bool:
+        """`lockgrid pins check` in seconds, over a large tree."""
+        from pins_scale import pins_in_time
+
+        def one(words: list[str], folder: Path) -> None:
+            run([*LOCKGRID, *words], folder, self.env)
+
+        return pins_in_time(self.folder, one, max(self.count, FEWEST_PAIRS))
+
 
 def _toml(value: Any) -> str:
     return "[" + ", ".join(f'"{item}"' for item in value) + "]"
@@ -357,7 +366,7 @@ def _toml(value: Any) -> str:
 
 def main() -> None:
     """Run the measurements that were asked for; exit 1 when one is over its limit."""
-    names = ("warm", "backends", "cold", "inside", "uvlock", "loop", "start", "grid")
+    names = ("warm", "backends", "cold", "inside", "uvlock", "loop", "start", "grid", "pins")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=FEWEST_PAIRS, help="how many pairs to take medians of")
     parser.add_argument("--only", default=",".join(names), help=f"some of {','.join(names)}")
@@ -377,6 +386,7 @@ def main() -> None:
             "loop": bench.loop,
             "start": bench.start,
             "grid": bench.grid,
+            "pins": bench.pins,
         }
         passed = [jobs[name]() for name in names if name in chosen]
     sys.exit(0 if all(passed) else 1)

@@ -55,7 +55,7 @@ def test_help_answers_in_a_process_of_its_own() -> None:
     done = subprocess.run([sys.executable, "-m", "lockgrid", "--help"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Exit codes: 0 done or in date" in done.stdout
-    for verb in ("init", "lock", "check", "show", "explain", "audit", "export", "verify"):
+    for verb in ("init", "lock", "check", "show", "explain", "audit", "export", "verify", "pins"):
         assert f"\n  {verb} " in done.stdout
 
 

@@ -125,8 +125,10 @@ def test_what_lock_writes_is_no_copy(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         opened(tmp_path)
     assert [str(problem) for problem in caught.value.problems] == [
-        "pins.toml: pins.vela.copies[0].file: "
-        "locks/tosa/linux-x86_64.txt is written by `lockgrid lock`, so it is no copy"
+        (
+            "pins.toml: pins.vela.copies[0].file: "
+            "locks/tosa/linux-x86_64.txt is written by `lockgrid lock`, so it is no copy"
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from lockgrid.core.pins.text import PlaceError, Region, Text
 
 _SHELL = r"(?m)^[ \t]*(?:(?:export|readonly|local|declare|typeset|ARG|ENV)[ \t]+(?:-[A-Za-z]+[ \t]+)*)?{name}="
 _SHELL_VALUE = re.compile(r"\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s;&|#\"'`]*)")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # where statements hold statements
 _DEFAULT = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?[-=](?P<value>[^{}$]*)\}")
 
 
@@ -50,16 +51,21 @@ def _assigned(text: Text) -> dict[str, list[ast.expr]]:
         at = text.lines[error.lineno - 1][0] if isinstance(error, SyntaxError) and error.lineno else -1
         raise PlaceError(f"no Python that this one can parse: {error.args[0]}; use a regex", at) from error
     index: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            targets: list[ast.expr] = node.targets
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets = [node.target]
-        else:
-            continue
-        for target in targets:
-            if isinstance(target, ast.Name) and node.value is not None:
-                index.setdefault(target.id, []).append(node.value)
+    blocks: list[ast.AST] = [tree]
+    while blocks:
+        block = blocks.pop()
+        for name in _BLOCKS:
+            for node in getattr(block, name, ()):
+                if isinstance(node, ast.Assign):
+                    targets: list[ast.expr] = node.targets
+                elif isinstance(node, ast.AnnAssign):
+                    targets = [node.target]
+                else:
+                    blocks.append(node)
+                    continue
+                for target in targets:
+                    if isinstance(target, ast.Name) and node.value is not None:
+                        index.setdefault(target.id, []).append(node.value)
     return index
 
 

@@ -11,23 +11,33 @@ from itertools import pairwise
 
 from lockgrid.core.pins.text import PlaceError, Region, Text
 
-_TOKEN = re.compile(
-    r"(?P<gap>[ \t\n;]+|#\[(?P<c>=*)\[.*?\](?P=c)\]|#[^\n]*)"
-    r"|\[(?P<e>=*)\[(?P<bracket>.*?)\](?P=e)\]"
-    r'|"(?P<quoted>(?:\\.|[^"\\])*)"'
-    r"|(?P<open>\()|(?P<close>\))"
-    r'|(?P<bare>(?:\\.|[^\s()#"\\;])+)',
+_BRACKET = r"\[(?P<{0}>=*)\[{1}\](?P={0})\]"
+_QUOTED = r'"(?:\\.|[^"\\])*"'
+#: What a call may stand in and be none, calls, and the word that makes a call one of a dependency.
+_LANDMARK = re.compile(
+    rf"#{_BRACKET.format('c', '.*?')}|#[^\n]*|{_BRACKET.format('b', '.*?')}|{_QUOTED}"
+    r"|(?<![\w$}])(?:(?P<word>[A-Za-z_]\w*)[ \t\n]*(?P<open>\()[ \t\n]*(?P<first>[^\s()#\"\\;\[]*)"
+    r"|(?P<tag>GIT_TAG)(?=[ \t\n]))",
+    re.DOTALL,
+)
+_ARGUMENT = re.compile(
+    rf"[ \t\n;]+|#{_BRACKET.format('c', '.*?')}|#[^\n]*|{_BRACKET.format('e', '(?P<bracket>.*?)')}"
+    r'|"(?P<quoted>(?:\\.|[^"\\])*)"|(?P<open>\()|(?P<close>\))|(?P<bare>(?:\\.|[^\s()#"\\;])+)',
     re.DOTALL,
 )
 _VARIABLE = re.compile(r"\$(?:ENV|CACHE)?\{(?P<name>[^}]*)\}")
-Call = tuple[str, list[Region]]
+#: The first argument where that is bare, the command in lower case, and where its arguments begin.
+Call = tuple[str, str, int]
 
 
 def cmake_sets(text: Text, name: str) -> list[Region]:
     """The values of each ``set(NAME value ...)``; raises ``PlaceError`` where one sets no value."""
     found = []
-    for command, arguments in _calls(text):
-        if command == "set" and arguments and arguments[0].body == name:
+    for first, command, at in _calls(text):
+        if command != "set" or first not in ("", name):
+            continue
+        arguments = _arguments(text.flat, at)
+        if arguments and arguments[0].body == name:
             if len(arguments) < 2:
                 raise PlaceError(f"set({name}) sets nothing", arguments[0].start)
             found.append(_plain(arguments[1]))
@@ -37,7 +47,10 @@ def cmake_sets(text: Text, name: str) -> list[Region]:
 def cmake_git_tags(text: Text, name: str) -> list[Region]:
     """The value after ``GIT_TAG`` in each call for the dependency: ``FetchContent_Declare(NAME ... GIT_TAG value)``."""
     found = []
-    for _, arguments in _calls(text):
+    for _, command, at in _calls(text):
+        if command == "set":
+            continue
+        arguments = _arguments(text.flat, at)
         words = [argument.body for argument in arguments]
         if not words or name.lower() not in _names(words):
             continue
@@ -68,27 +81,30 @@ def _calls(text: Text) -> list[Call]:
 
 
 def _scan(text: str) -> Iterator[Call]:
-    """Every command with its arguments; the name in lower case, as CMake takes it."""
-    at = depth = 0
-    word = ""
+    """Calls of ``set``, and those with a ``GIT_TAG``; the name in lower case, as CMake takes it."""
+    last = ("", "", 0)
+    for match in _LANDMARK.finditer(text):
+        if match["open"]:
+            last = match["first"], match["word"].lower(), match.end("open")
+            if last[1] == "set":
+                yield last
+        elif match["tag"] and last[2]:
+            if last[1] != "set":
+                yield last
+            last = ("", "", 0)
+
+
+def _arguments(text: str, at: int) -> list[Region]:
+    """The arguments of a call, from behind its parenthesis on."""
     arguments: list[Region] = []
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:  # a lone quote or backslash: no CMake, so go on behind it
-            at += 1
-            continue
+    depth = 1
+    while depth and (match := _ARGUMENT.match(text, at)):
         at = match.end()
-        kind = str(match.lastgroup)
+        kind = match.lastgroup
         if kind == "open":
             depth += 1
-            arguments = arguments if depth > 1 else []
         elif kind == "close":
-            depth = max(depth - 1, 0)
-            if depth == 0:
-                yield word, arguments
-                word, arguments = "", []
+            depth -= 1
         elif kind in ("bare", "quoted", "bracket"):
-            if depth:
-                arguments.append(Region(match.start(kind), match[kind]))
-            elif kind == "bare":
-                word = match[kind].lower()
+            arguments.append(Region(match.start(kind), match[kind]))
+    return arguments

@@ -11,6 +11,7 @@ from lockgrid.core.pins.text import PlaceError, Region, Text, value_place
 from lockgrid.model.pins import Place
 
 _NAME = re.compile(r"[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?=[ \t\[(<>=!~;@,#\\]|\Z|[\r\n])")
+_LINE_NAME = re.compile(rf"(?m)^{_NAME.pattern}")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*")
 _OPTION = re.compile(r"[ \t]--?[A-Za-z]")
 _HEAD = re.compile(r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?")
@@ -23,31 +24,36 @@ def requirement_lines(text: Text, name: str) -> list[Region]:
     index = text.learnt.get("requirements")
     if not isinstance(index, dict):
         index = text.learnt["requirements"] = _index(text)
-    return [_logical_line(text, number) for number in index.get(name, ())]
+    return [_logical_line(text, start) for start in index.get(name, ()) if not _continued(text, start)]
 
 
 def _index(text: Text) -> dict[str, list[int]]:
-    """Numbers of lines, from 0, by the normalised name that they begin with."""
+    """Where lines begin, by the normalised name that they begin with."""
     index: dict[str, list[int]] = {}
-    continued = False
-    for number, (start, end) in enumerate(text.lines):
-        if not continued and (match := _NAME.match(text.text, start, end)):
-            index.setdefault(canonicalize_name(match[1]), []).append(number)
-        continued = text.text.endswith("\\", start, end) and not _COMMENT.match(text.text, start, end)
+    for match in _LINE_NAME.finditer(text.flat):
+        index.setdefault(canonicalize_name(match[1]), []).append(match.start())
     return index
 
 
-def _logical_line(text: Text, number: int) -> Region:
+def _continued(text: Text, start: int) -> bool:
+    """Whether the line that begins here continues the one before; a comment does not go on, as pip has it."""
+    end = start - 2 if text.text.startswith("\r\n", max(start - 2, 0)) else start - 1
+    begin = text.flat.rfind("\n", 0, max(end, 0)) + 1
+    return end > 0 and text.flat.endswith("\\", begin, end) and not _COMMENT.match(text.flat[begin:end].lstrip())
+
+
+def _logical_line(text: Text, start: int) -> Region:
     """A line with those that continue it; what is no requirement is blanked, so that places stay."""
-    start = text.lines[number][0]
-    body = ""
-    for begin, end in text.lines[number:]:
-        line = text.text[begin:end]
-        line, goes_on = (f"{line[:-1]} ", True) if line.endswith("\\") else (line, False)
-        line = _COMMENT.sub(lambda found: " " * len(found[0]), line)
-        body = body.ljust(begin - start) + line
+    flat, body, begin = text.flat, "", start
+    while True:
+        end = flat.find("\n", begin)
+        line = flat[begin:] if end < 0 else flat[begin:end]
+        goes_on = end >= 0 and line.endswith("\\")
+        line = f"{line[:-1]} " if goes_on else line
+        body = body.ljust(begin - start) + _COMMENT.sub(lambda found: " " * len(found[0]), line)
         if not goes_on:
             break
+        begin = end + (2 if text.text.startswith("\r\n", end) else 1)
     option = _OPTION.search(body)
     return Region(start, body[: option.start()] if option else body)
 

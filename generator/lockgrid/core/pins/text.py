@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,8 +63,10 @@ class Text:
 
     def position(self, at: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""
-        line = max(bisect_right(self.lines, at, key=lambda span: span[0]), 1)
-        return line, at - self.lines[line - 1][0] + 1
+        text = self.text
+        line = 1 + text.count("\n", 0, at) + text.count("\r", 0, at) - text.count("\r\n", 0, at)
+        begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        return line, at - max(begin, 1 if text.startswith("\ufeff") else 0) + 1
 
 
 def value_place(region: Region) -> Place:

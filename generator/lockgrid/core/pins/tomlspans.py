@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from typing import Any
 
 from lockgrid.core.pins.text import PlaceError, Region
@@ -18,6 +17,13 @@ _STRING = re.compile(
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _DOT = re.compile(r"[ \t]*\.[ \t]*")
 _BLANK = re.compile(r"[ \t]*")
+#: ``key = "value"``, ``key = 1`` or ``key = ["a", 1]``, alone on its line. What repeats gives nothing back (``*+``).
+_PLAIN = re.compile(
+    r"(?P<key>[A-Za-z0-9_-]+)[ \t]*=[ \t]*"
+    r"(?:\"(?P<c>[^\"\\\n]+)\"|'(?P<d>[^'\n]+)'|[0-9a-z+-][^\"'\[{#\n]*"
+    r"|\[(?P<list>(?:[^\[\]{}\"'#\n]|\"[^\"\\\n]*+\"|'[^'\n]*+')*+)\])[ \t]*\r?(?=\n|\Z|#)"
+)
+_ITEM = re.compile(r"\"(?P<c>[^\"]*)\"|'(?P<d>[^']*)'|[^\s,\"']+")
 _OTHER = re.compile(r"[^,\]}#\n]+")  # a number, a date, true or false
 
 
@@ -26,7 +32,7 @@ def toml_strings(text: str) -> tuple[dict[str, Any], dict[KeyPath, Region]]:
     text = f" {text[1:]}" if text.startswith("\ufeff") else text
     try:
         data = tomllib.loads(text)
-        return data, dict(_Scanner(text).scan())
+        return data, _Scanner(text).scan()
     except tomllib.TOMLDecodeError as error:
         raise PlaceError(f"broken TOML: {error}") from error
     except RecursionError as error:
@@ -40,20 +46,29 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.tables: dict[KeyPath, int] = {}  # arrays of tables, and how many they hold so far
+        self.found: dict[KeyPath, Region] = {}
 
-    def scan(self) -> Iterator[tuple[KeyPath, Region]]:
-        """Every string with its path."""
+    def scan(self) -> dict[KeyPath, Region]:
+        """Every string by its path."""
         prefix: KeyPath = ()
         while True:
             self._skip(_SPACE)
             if self.at >= len(self.text):
-                return
-            if self.text.startswith("[", self.at):
+                return self.found
+            if match := _PLAIN.match(self.text, self.at):  # most lines
+                self.at = match.end()
+                kind = match.lastgroup
+                path = self._resolve(prefix, [match["key"]])
+                if kind in ("c", "d"):
+                    self.found[path] = Region(match.start(kind), match[kind])
+                elif kind == "list":
+                    self._items(path, match.start("list"), match.end("list"))
+            elif self.text.startswith("[", self.at):
                 prefix = self._header()
             else:
                 path = self._resolve(prefix, self._keys())
                 self._take("=")
-                yield from self._value(path)
+                self._value(path)
 
     def _skip(self, what: re.Pattern[str]) -> None:
         match = what.match(self.text, self.at)
@@ -101,30 +116,36 @@ class _Scanner:
                 return keys
             self.at = dot.end()
 
-    def _value(self, path: KeyPath) -> Iterator[tuple[KeyPath, Region]]:
+    def _value(self, path: KeyPath) -> None:
         if self.text.startswith("[", self.at):
-            yield from self._array(path)
+            self._array(path)
         elif self.text.startswith("{", self.at):
-            yield from self._inline(path)
+            self._inline(path)
         elif match := _STRING.match(self.text, self.at):
             self.at = match.end()
-            yield path, Region(match.start(str(match.lastgroup)), match[str(match.lastgroup)])
+            self.found[path] = Region(match.start(str(match.lastgroup)), match[str(match.lastgroup)])
         else:
             self._skip(_OTHER)
 
-    def _array(self, path: KeyPath) -> Iterator[tuple[KeyPath, Region]]:
+    def _items(self, path: KeyPath, start: int, end: int) -> None:
+        """The strings of an array of plain values that stands on one line."""
+        for number, item in enumerate(_ITEM.finditer(self.text, start, end)):
+            if item.lastgroup:
+                self.found[(*path, number)] = Region(item.start(item.lastgroup), item[item.lastgroup])
+
+    def _array(self, path: KeyPath) -> None:
         self.at += 1
         number = 0
         while not self._closes("]"):
-            yield from self._value((*path, number))
+            self._value((*path, number))
             number += 1
 
-    def _inline(self, path: KeyPath) -> Iterator[tuple[KeyPath, Region]]:
+    def _inline(self, path: KeyPath) -> None:
         self.at += 1
         while not self._closes("}"):
             keys = self._keys()
             self._take("=")
-            yield from self._value((*path, *keys))
+            self._value((*path, *keys))
 
     def _closes(self, end: str) -> bool:
         """Whether an array or an inline table ends here; steps over a comma where it does not."""

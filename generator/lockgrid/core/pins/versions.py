@@ -19,7 +19,7 @@ _PARTS = re.compile(r"([vV]?)(?:[0-9]+!)?([0-9]+(?:\.[0-9]+)*)(.*?)(?:\+(.*))?",
 _LONG = {"a": "alpha", "b": "beta"}
 _WORDS = {"alpha": "a", "a": "a", "beta": "b", "b": "b", "c": "rc", "rc": "rc", "pre": "rc", "preview": "rc"}
 _PRE = re.compile(r"([-_.]?)(alpha|a|beta|b|preview|pre|c|rc)([-_.]?)([0-9]*)", re.IGNORECASE)
-_POST = re.compile(r"([-_.])(post|rev|r)([-_.]?)([0-9]*)", re.IGNORECASE)
+_POST = re.compile(r"([-_.])(post|rev|r)(?![a-z])([-_.]?)([0-9]*)", re.IGNORECASE)
 _DEV = re.compile(r"([-_.]?)(dev)([-_.]?)([0-9]*)", re.IGNORECASE)
 
 

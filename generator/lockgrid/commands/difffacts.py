@@ -18,8 +18,8 @@ from lockgrid.core.snapshot import Snapshot
 from lockgrid.errors import LockgridError
 from lockgrid.model.advisory import PinName
 from lockgrid.model.diff import DiffFacts
-from lockgrid.model.grid import Pin
-from lockgrid.model.index import IndexFile, Licence, Page, page_key, split_key
+from lockgrid.model.grid import Grid, OldLocks, Pin
+from lockgrid.model.index import Licence, Page, page_key, split_key
 from lockgrid.model.spec import Spec
 
 _ASK = "lockgrid diff --licences asks the index"
@@ -46,8 +46,8 @@ def look_up(context: Context, old: Snapshot, new: Snapshot, options: Options) ->
     """The facts about what moved, as far as they are asked for and can be had; that they cannot is a fact as well."""
     hashes = moved_hashes(old, new)
     facts = DiffFacts(filenames=_recorded(old, new))
-    if hashes:
-        facts = _licences(context, new, hashes, options, facts)
+    if hashes and new.grid:
+        facts = _licences(context, new.grid, new.locks, hashes, options, facts)
     if options.advisories:
         facts = _advisories(context, questions(old, new), options, facts)
     return facts
@@ -59,7 +59,9 @@ def _recorded(*sides: Snapshot) -> dict[str, str]:
     return {sha.removeprefix("sha256:"): name for record in records for name, sha in record.files}
 
 
-def _licences(context: Context, new: Snapshot, hashes: _Hashes, options: Options, facts: DiffFacts) -> DiffFacts:
+def _licences(
+    context: Context, grid: Grid, locks: OldLocks, hashes: _Hashes, options: Options, facts: DiffFacts
+) -> DiffFacts:
     """Licences and names of files: what the cache knows of them, and then what the index says."""
     wanted = sorted({sha for some in hashes.values() for sha in some})
     names, licences, gap = dict(facts.filenames), dict[str, Licence](), _ASK
@@ -76,7 +78,7 @@ def _licences(context: Context, new: Snapshot, hashes: _Hashes, options: Options
         cache.close()
     if options.licences:
         try:
-            asked = _asked(context, new, hashes, licences)
+            asked = _asked(context, grid, locks, hashes, licences)
             names |= asked[0]
             licences |= asked[1]
             gap = _GONE
@@ -112,31 +114,34 @@ def _names(pages: Iterable[Page], hashes: _Hashes) -> dict[str, str]:
 
 
 def _asked(
-    context: Context, new: Snapshot, hashes: _Hashes, known: Mapping[str, Licence]
+    context: Context, grid: Grid, locks: OldLocks, hashes: _Hashes, known: Mapping[str, Licence]
 ) -> tuple[dict[str, str], dict[str, Licence]]:
     """Names of files, and the licence of one file of each pin of which none is known, from the index."""
     spec = context.spec()
-    cutoff = new.grid.cutoff if new.grid else None
-    assert cutoff is not None  # noqa: S101  # without a grid nothing moved
-    with open_ports(context, spec, spec.environments, new.locks, cutoff) as (_, learner):
+    with open_ports(context, spec, spec.environments, locks, grid.cutoff) as (_, learner):
         learner.pages(_keys(hashes, spec))
         pages = learner.facts.pages
         names = _names(pages.values(), hashes)
-        chosen: dict[str, tuple[str, PinName, IndexFile]] = {}
-        for pin in sorted(hashes):
-            if not any(sha in known for sha in hashes[pin]):
-                for key in (key for key in pages if split_key(key)[0] == pin[0]):
-                    files = pages[key].releases.get(str(Version(pin[1])), ())
-                    having = sorted((f for f in files if f.sha256 in hashes[pin]), key=lambda f: f.filename)
-                    for file in having[:1]:
-                        chosen[file.sha256] = (split_key(key)[1], pin, file)
-        pins = [Pin(name=p[0], version=p[1], file=file, index=index) for index, p, file in chosen.values()]
+        pins = [
+            pin for one in sorted(hashes) if not hashes[one] & known.keys() for pin in _one_file(one, hashes, pages)
+        ]
         learner.metadata(pins)
         sdists = learner.sdists(pins)
         licences = {sha: sdist.licence for sha, sdist in sdists.items()}
         metadata = learner.facts.metadata
         licences |= {p.file.sha256: metadata[p.file.sha256].licence for p in pins if p.file.is_wheel}
     return names, licences
+
+
+def _one_file(pin: PinName, hashes: _Hashes, pages: Mapping[str, Page]) -> list[Pin]:
+    """The pin with the first of its files on each page that has one."""
+    name, version = pin
+    found = []
+    for index, page in ((index, page) for (key, page) in pages.items() for of, index in [split_key(key)] if of == name):
+        files = page.releases.get(str(Version(version)), ())
+        having = sorted((f for f in files if f.sha256 in hashes[pin]), key=lambda f: f.filename)
+        found += [Pin(name=name, version=version, file=file, index=index) for file in having[:1]]
+    return found
 
 
 def _advisories(context: Context, pins: list[PinName], options: Options, facts: DiffFacts) -> DiffFacts:

@@ -8,7 +8,7 @@ from lockgrid.adapters.git import Git
 from lockgrid.commands.context import Context, unknown_environment
 from lockgrid.commands.diff import work_tree
 from lockgrid.core.digest import digest_inputs
-from lockgrid.core.flows import FOLDER, changed_flows
+from lockgrid.core.flows import FOLDER, changed_flows, differing_files
 from lockgrid.core.matrix import LIMIT, Job, changed_cells, jobs
 from lockgrid.core.snapshot import read_snapshot
 from lockgrid.core.spec import parse_spec
@@ -47,8 +47,8 @@ def _changed(
         return found
     git = Git(context.store.root, context.environ)
     commit = git.resolve(since)
-    if all_if and (path := _first_difference(context.store.tree(all_if), git.blobs(commit, all_if))):
-        context.progress.note(f"{path} is not as in {since}: every cell")
+    if all_if and (paths := differing_files(git.blobs(commit, all_if), context.store.tree(all_if))):
+        context.progress.note(f"{min(paths)} is not as in {since}: every cell")
         return found
     files = git.files(commit)
     try:
@@ -60,13 +60,3 @@ def _changed(
     touched = changed_flows(git.blobs(commit, [FOLDER]), flows, {job.environment for job in found})
     cells = changed_cells((old_spec, old), (context.spec(), work_tree(context)), touched, [job.cell for job in found])
     return tuple(job for job in found if job.cell in cells)
-
-
-def _first_difference(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> str:
-    """The first path whose bytes differ, line endings apart; empty where none does."""
-    differing = (p for p in one.keys() | other.keys() if _text(one.get(p)) != _text(other.get(p)))
-    return min(differing, default="")
-
-
-def _text(data: bytes | None) -> bytes | None:
-    return None if data is None else data.replace(b"\r\n", b"\n")

@@ -109,8 +109,8 @@ def _environments(
             name=name,
             cells_before=tuple(sorted((c for c in before if c[0] == name), key=cell_key)),
             cells_after=tuple(sorted((c for c in after if c[0] == name), key=cell_key)),
-            gained=tuple(CellChange(before=was.get(cell), after=now[cell]) for cell in gained),
-            lost=tuple(CellChange(before=was[cell], after=now.get(cell)) for cell in lost),
+            gained=tuple(CellChange(cell=cell, before=was.get(cell), after=now[cell]) for cell in gained),
+            lost=tuple(CellChange(cell=cell, before=was[cell], after=now.get(cell)) for cell in lost),
             sizes=tuple(
                 SizeChange(platform=cell[1], python=cell[2], before=was[cell].bytes, after=now[cell].bytes)
                 for cell in cells

@@ -25,7 +25,7 @@ def changed_flows(old: Mapping[str, bytes], new: Mapping[str, bytes], environmen
     A file belongs to the flow whose files mention its name, imported or not; what no flow mentions (``conftest.py``, a
     settings file) belongs to all. Line endings do not count.
     """
-    differing = {p for p in old.keys() | new.keys() if _lines(old.get(p)) != _lines(new.get(p))}
+    differing = differing_files(old, new)
     if not differing:
         return set()
     names = [name for name in environments if has_flow(name, new)]
@@ -34,6 +34,11 @@ def changed_flows(old: Mapping[str, bytes], new: Mapping[str, bytes], environmen
     reached = {name: _reached(flow_of(name), (old, new), flows) for name in names}
     shared = differing - flows.union(*(_reached(flow, (old, new), flows) for flow in flows))
     return {name for name in names if shared or reached[name] & differing}
+
+
+def differing_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
+    """The paths of files that came, went or differ in more than their line endings."""
+    return {path for path in old.keys() | new.keys() if _lines(old.get(path)) != _lines(new.get(path))}
 
 
 def _lines(data: bytes | None) -> bytes | None:

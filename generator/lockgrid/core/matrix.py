@@ -100,9 +100,9 @@ def _otherwise(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> bool:
 def _builds(cell: CellName, snapshot: Snapshot) -> bool:
     """Whether the cell installs a sdist."""
     lockfile = snapshot.locks.get((cell[0], cell[1]))
-    return bool(lockfile) and any(
-        cell[2] in pin.pythons for name in (lockfile.sdists if lockfile else ()) for pin in lockfile.named(name)
-    )
+    if lockfile is None:
+        return False
+    return any(cell[2] in pin.pythons for name in lockfile.sdists for pin in lockfile.named(name))
 
 
 def _builders(side: CellPins, python: str) -> set[tuple[str, str, tuple[str, ...]]]:

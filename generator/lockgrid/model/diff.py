@@ -95,15 +95,19 @@ class FilesChange:
 class CellChange:
     """A cell that was gained or lost. Either record is None where that grid does not have the cell."""
 
+    cell: CellName
     before: CellRecord | None
     after: CellRecord | None
 
     @property
-    def record(self) -> CellRecord:
-        """The later of the two."""
-        record = self.after or self.before
-        assert record is not None  # noqa: S101
-        return record
+    def packages(self) -> int:
+        """How many packages it pins where it is proven."""
+        return sum(record.packages for record in (self.before, self.after) if record and record.proven)
+
+    @property
+    def because(self) -> str:
+        """Why it is unsupported on the other side; empty where it is not in that grid."""
+        return "".join(record.because for record in (self.before, self.after) if record and not record.proven)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ def test_another_cut_off_alone_is_no_difference() -> None:
 def test_a_cell_that_is_no_longer_proven_is_lost_with_its_reason() -> None:
     new = snapshot(cells("a", {"x": "2"}, [LINUX]), records=[unsupported("a", MAC, "3.11", NO_WHEEL)])
     environment = only(diff(snapshot(ONE), new, NOTHING))
-    lost = {(c.record.platform, c.record.python): c.after and c.after.because for c in environment.lost}
+    lost = {c.cell[1:]: c.after and c.after.because for c in environment.lost}
     assert lost == {(MAC, "3.11"): NO_WHEEL.text, (MAC, "3.12"): None}  # 3.12 is in no grid any more
     assert [move.cells for move in environment.moves] == [(("a", LINUX, "3.11"), ("a", LINUX, "3.12"))]
 
@@ -51,8 +51,7 @@ def test_a_cell_that_came_to_be_proven_is_gained_and_what_it_brings_is_named() -
     new = snapshot(cells("a", {"x": "1"}, [LINUX]) | cells("a", {"x": "1", "mac": "3"}, [MAC], "3.11"))
     environment = only(diff(old, new, NOTHING))
     ((change,),) = (environment.gained,)
-    assert change.before is not None
-    assert (change.before.because, change.record.packages) == (NOT_THERE.text, 2)
+    assert (change.because, change.packages) == (NOT_THERE.text, 2)
     assert environment.brought == (("mac", "3"),)
     assert environment.moves == ()
 
@@ -67,8 +66,8 @@ def test_environments_that_come_and_go_are_cells_gained_and_lost() -> None:
     ("old", "new", "note"), [(False, True, "nothing was locked before"), (True, False, "any more")]
 )
 def test_where_nothing_is_locked_that_is_said(old: bool, new: bool, note: str) -> None:
-    sides = [snapshot(ONE) if there else Snapshot() for there in (old, new)]
-    result = diff(*sides, NOTHING)
+    before, after = (snapshot(ONE) if there else Snapshot() for there in (old, new))
+    result = diff(before, after, NOTHING)
     assert note in result.notes[0]
     assert not result.empty
 

@@ -98,13 +98,12 @@ def _environment(environment: EnvironmentDiff) -> dict[str, Any]:
 
 
 def _cell(change: CellChange) -> dict[str, Any]:
-    record = change.record
-    unproven = change.after if change.after and not change.after.proven else change.before
+    _, platform, python = change.cell
     return {
-        "platform": record.platform,
-        "python": record.python,
-        "packages": (change.after if change.after and change.after.proven else change.before or record).packages,
-        "because": unproven.because if unproven and not unproven.proven else None,
+        "platform": platform,
+        "python": python,
+        "packages": change.packages,
+        "because": change.because or None,
     }
 
 

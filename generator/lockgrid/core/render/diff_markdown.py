@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from lockgrid.core.advisories import printable
 from lockgrid.core.render.diff_words import (
     cell_counts,
     cells_by_reason,
@@ -23,6 +21,7 @@ from lockgrid.core.render.diff_words import (
     size_text,
     where,
 )
+from lockgrid.core.render.markdown import code, prose, raw_code, table_cell
 from lockgrid.model.diff import GridDiff, Group, Move
 
 #: The most bytes of a body: GitHub takes 65,536 characters, and whoever posts it may add some.
@@ -30,13 +29,6 @@ LIMIT = 60_000
 # How many rows a table, and how many characters a text may have: the first that fit are taken.
 _BOUNDS = ((10_000, 2_000), (400, 600), (150, 400), (60, 300), (25, 200), (10, 120), (3, 60))
 _ARROW = "→"
-# A mention, a reference and a link begin with these; a character of no width after them makes them plain text.
-_LIVE = re.compile(r"@|#|://|\bGH-|\bwww\.", re.IGNORECASE)
-_MARKS = re.compile(r"[\\`*_\[\]|~]|^[-+]|^[0-9]+(?=[.)](?: |$))")
-_NO_WIDTH = "\u200b"
-# What would end a cell of a table, be it in a code span.
-_PIPE = re.compile(r"(?<!\\)\|")
-_ESCAPED_PIPE = r"\\|"
 
 
 def render(diff: GridDiff, limit: int = LIMIT) -> str:
@@ -47,30 +39,6 @@ def render(diff: GridDiff, limit: int = LIMIT) -> str:
             return text
     tail = "\n\nCut, since there is too much: `lockgrid diff` shows all.\n"
     return text.encode()[: limit - len(tail)].decode(errors="ignore").rpartition("\n\n")[0] + tail
-
-
-def prose(text: str) -> str:
-    """Text of strangers as plain text of one line: no markup, no mention, no reference, no link."""
-    plain = _LIVE.sub(lambda match: match[0] + _NO_WIDTH, printable(text))
-    plain = _MARKS.sub(lambda match: _escaped(match[0]), html.escape(plain, quote=False))
-    return plain.replace("$", "<span>$</span>")
-
-
-def _escaped(mark: str) -> str:
-    return f"{mark}{_NO_WIDTH}" if mark.isdigit() else f"\\{mark}"
-
-
-def code(text: str) -> str:
-    """Text of strangers as a code span, where nothing in it means anything."""
-    plain = printable(text)
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
-    space = " " if plain.startswith("`") or plain.endswith("`") else ""
-    return f"{fence}{space}{plain}{space}{fence}" if plain else ""
-
-
-def raw_code(text: str) -> str:
-    """The same in HTML."""
-    return f"<code>{html.escape(printable(text), quote=False)}</code>"
 
 
 class _Body:
@@ -161,7 +129,7 @@ class _Body:
 
     def _table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: int = 0) -> Iterator[str]:
         """A table whose last ``right`` columns are numbers."""
-        lines = [f"| {' | '.join(_PIPE.sub(_ESCAPED_PIPE, value) for value in row)} |" for row in rows]
+        lines = [f"| {' | '.join(table_cell(value) for value in row)} |" for row in rows]
         yield f"| {' | '.join(head)} |"
         yield f"|{' --- |' * (len(head) - right)}{' ---: |' * right}"
         for line in self._some(lines, "| "):

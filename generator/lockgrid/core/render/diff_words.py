@@ -162,7 +162,7 @@ def cells_by_reason(environment: EnvironmentDiff, changes: Iterable[CellChange])
         found = tuple((b.package, b.finding) for b in unproven.blockers) if unproven else ()
         key = found if found and all(name for _, name in found) else _reason(change, unproven)
         cells = grouped.setdefault(key, (_reason(change, unproven), []))[1]
-        cells.append((environment.name, change.record.platform, change.record.python))
+        cells.append(change.cell)
     return list(grouped.values())
 
 

@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 from lockgrid.core.diff import diff
 from lockgrid.core.render import diff_json, diff_markdown, diff_text
 from lockgrid.core.render.diff_words import download, fold, how, plural, where
+from lockgrid.core.render.markdown import code, prose, table_cell
 from lockgrid.model.advisory import Vulnerability
-from lockgrid.model.diff import DiffFacts, Move, SizeChange
+from lockgrid.model.diff import DiffFacts, GridDiff, Move, SizeChange
 from lockgrid.model.index import Licence
 from unit.builders import digest, golden
 from unit.diffs import EVIL, OLD, the_diff
@@ -136,18 +137,25 @@ def test_strangers_write_no_markup_mention_nobody_and_link_nowhere() -> None:
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from(["{}", "- {}", "| a | b |\n| - | - |\n| {} | x |"]))
 def test_whatever_strangers_write_is_their_text_and_nothing_else(text: str, place: str) -> None:
     for word in (text, f"x{text}x", f"`{text}", f"|{text}|", f"- {text}", f"1. {text}", f"# {text}"):
-        for made in (diff_markdown.prose(word), diff_markdown.code(word)):
-            cell = diff_markdown._PIPE.sub(diff_markdown._ESCAPED_PIPE, made) if "|" in place else made
+        for made in (prose(word), code(word)):
+            cell = table_cell(made) if "|" in place else made
             page = rendered(place.format(cell) + "\n")
             assert page.seen <= MEANT - {"h3", "h4", "strong", "b", "i"}
             assert not LIVE.search(page.prose)
 
 
+def test_no_pipe_of_strangers_ends_a_cell() -> None:
+    for backslashes in range(5):
+        for made in (prose("\\" * backslashes + "|"), code("\\" * backslashes + "|")):
+            before = table_cell(made).partition("|")[0]
+            assert (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
 def test_text_of_strangers_is_shown_as_they_wrote_it() -> None:
     for word in (EVIL, "`", "a``b`", "a | b", "*x*", "<b>", "&amp;", "1. one", "- one", "1.0 MB", "a_b"):
         shown = "".join(c for c in word if c.isprintable())
-        assert rendered(diff_markdown.code(word)).text.strip() == shown
-        assert rendered(diff_markdown.prose(word)).text.replace("\u200b", "").strip() == shown
+        assert rendered(code(word)).text.strip() == shown
+        assert rendered(prose(word)).text.replace("\u200b", "").strip() == shown
 
 
 def test_every_row_of_a_table_has_the_columns_of_its_head() -> None:
@@ -161,7 +169,7 @@ def test_every_row_of_a_table_has_the_columns_of_its_head() -> None:
                 width = 0
 
 
-def big(number: int) -> diff_markdown.GridDiff:
+def big(number: int) -> GridDiff:
     """Everything moves, for very long names and in many environments."""
     names = [f"package-{index}-{'x' * 40}" for index in range(number)]
     environments = " ".join(f"environment{index}" for index in range(6))

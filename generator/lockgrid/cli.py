@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from lockgrid import __version__, cli_diff, cli_exports, cli_publish, cli_refresh
+from lockgrid import __version__, cli_diff, cli_exports, cli_git, cli_pins, cli_publish, cli_refresh
 from lockgrid.cli_base import (
     FINDINGS,
     OUT_OF_DATE,
@@ -111,6 +111,12 @@ def cli(context: click.Context, project: Path, quiet: bool) -> None:
 )
 @click.option("-U", "--upgrade", is_flag=True, help="Keep no pin: take the newest of everything.")
 @click.option("-P", "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Keep all pins but this one.")
+@click.option(
+    "--built",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Wheels of git sources that `lockgrid build` made. [default: $LOCKGRID_BUILT]",
+)
 @click.option("--allow-loss", is_flag=True, help="Record proven cells as unsupported where they are lost.")
 @json_option
 @click.pass_context
@@ -121,6 +127,7 @@ def lock(
     packages_as_of: tuple[str, ...],
     upgrade: bool,
     packages: tuple[str, ...],
+    built: Path | None,
     allow_loss: bool,
     as_json: bool,
 ) -> None:
@@ -140,6 +147,7 @@ def lock(
         upgrade_all=upgrade,
         upgrade=upgraded,
         allow_loss=allow_loss,
+        built=built,
     )
     with open_context(context) as ports:
         result = run(ports, options)
@@ -272,5 +280,6 @@ def _audit_locks(context: click.Context, as_json: bool) -> bool:
     return result.failed
 
 
-for _command in (*cli_diff.COMMANDS, *cli_exports.COMMANDS, *cli_refresh.COMMANDS, *cli_publish.COMMANDS):
-    cli.add_command(_command)
+for _module in (cli_diff, cli_exports, cli_git, cli_pins, cli_publish, cli_refresh):
+    for _command in _module.COMMANDS:
+        cli.add_command(_command)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from lockgrid.adapters.download import disk_error
+from lockgrid.adapters.disk import disk_error
 from lockgrid.errors import InputError, Problem
 
 

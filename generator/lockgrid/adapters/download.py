@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
+from lockgrid.adapters.disk import disk_error, hash_of
 from lockgrid.adapters.http import RETRIES, Answer, Http, TransientError
 from lockgrid.adapters.remote import SIZE_LIMIT
 from lockgrid.adapters.uvconfig import strip_credentials
@@ -40,24 +41,21 @@ class Downloaded:
     received: int
 
 
-def hash_of(path: Path) -> str:
-    """The sha256 of a file in hexadecimal, empty where there is none. Raises ``ToolError``."""
+def copy_file(source: Path, path: Path, partial: Path, file: IndexFile) -> None:
+    """A file of this machine at its place, by way of ``partial``. Raises ``ToolError`` and ``HashMismatchError``."""
+    if _is_whole(path, file):
+        return
+    beside = partial / file.sha256
     try:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""
+        for folder in (partial, path.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, beside)
+        if (found := hash_of(beside)) != file.sha256:
+            beside.unlink()
+            raise HashMismatchError(f"it has sha256 {found}, and {file.sha256} is locked", where=str(source))
+        beside.replace(path)
     except OSError as error:
         raise disk_error(path, error) from error
-
-
-def disk_error(path: Path, error: OSError) -> ToolError:
-    """The error for a file that cannot be written or read; what is whole stays."""
-    return ToolError(
-        f"it cannot be written or read: {error.strerror or error}",
-        where=str(path),
-        next_step="free space or set permissions, then run again: what is complete is kept",
-    )
 
 
 class Downloads:

@@ -72,31 +72,41 @@ class Ran:
 class Git:
     """The repository that ``folder`` (a project, at the top or below it) stands in.
 
+    ``settings`` (``name=value``) and ``variables`` hold further to those of all runs; ``limit`` in seconds for one run.
     Raises ``ToolError`` where there is no git.
     """
 
-    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        settings: Iterable[str] = (),
+        variables: Mapping[str, str] | None = None,
+        limit: float = _LIMIT_SECONDS,
+    ) -> None:
         self.folder = folder
         self._binary = find_git(environ)
-        self._environ = git_environ(environ)
+        self._environ = {**git_environ(environ), **(variables or {})}
+        self._settings = [word for setting in (*_SETTINGS, *settings) for word in ("-c", setting)]
+        self._limit = limit
 
     def run(self, *words: str, given: bytes = b"") -> Ran:
         """Run git in the folder, without a shell. Raises ``ToolError`` where it cannot be run or does not end."""
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         try:
             done = subprocess.run(
-                [self._binary, "--no-pager", *settings, *words],
+                [self._binary, "--no-pager", *self._settings, *words],
                 cwd=self.folder,
                 env=self._environ,
                 input=given,
                 capture_output=True,
-                timeout=_LIMIT_SECONDS,
+                timeout=self._limit,
                 check=False,
             )
         except OSError as error:
             raise ToolError(f"git cannot be run: {error}", next_step=_INSTALL) from error
         except subprocess.TimeoutExpired as error:
-            raise ToolError(f"git {words[0]} took more than {_LIMIT_SECONDS:.0f} s and was ended") from error
+            raise ToolError(f"git {words[0]} took more than {self._limit:.0f} s and was ended") from error
         return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
     def resolve(self, revision: str) -> str:

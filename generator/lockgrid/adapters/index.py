@@ -8,13 +8,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from lockgrid.adapters import pages, wheel
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.contents_cache import contents_key, decode_contents, encode_contents
+from lockgrid.adapters.source import LocalFile
 from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig, strip_credentials
 from lockgrid.errors import ToolError
-from lockgrid.model.index import DistMetadata, IndexFile, Page
+from lockgrid.model.index import DistMetadata, IndexFile, Page, is_git
 
 if TYPE_CHECKING:
     from lockgrid.adapters.download import Downloaded
@@ -29,6 +32,9 @@ _BATCH = 16
 METADATA = "metadata-2"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
+#: What to do where a wheel that was built from git is needed.
+NOT_AT_HAND = "set LOCKGRID_BUILT to the folder that `lockgrid build` filled"
+
 #: Told how many of how many are done.
 Advance = Callable[[int, int], None]
 
@@ -40,7 +46,8 @@ def _silent(_done: int, _total: int) -> None:
 class Index:
     """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it.
 
-    ``anew``: no page comes from a cache.
+    ``anew``: no page comes from a cache. ``here`` are file URLs that lockgrid itself made, of wheels on this machine:
+    no index can lead to a file of it.
     """
 
     def __init__(
@@ -51,8 +58,10 @@ class Index:
         clock: Callable[[], float],
         *,
         anew: bool = False,
+        here: frozenset[str] = frozenset(),
     ) -> None:
         self._anew = anew
+        self._here = here
         self._sources = [source for source in config.indexes if not source.explicit]
         self._cache = cache
         self._clock = clock
@@ -93,7 +102,8 @@ class Index:
     def urls(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """The plain indexes in the order in which they are asked, and the named ones; none with credentials."""
         plain = tuple(dict.fromkeys(strip_credentials(source.url) for source in self._sources))
-        return plain, {name: strip_credentials(source.url) for name, source in self._config.named.items()}
+        named = {n: source.url for n, source in self._config.named.items() if not is_git(n)}
+        return plain, {name: strip_credentials(url) for name, url in named.items()}
 
     def pages(self, names: Iterable[str], advance: Advance = _silent, index: str = "") -> dict[str, Page]:
         """The pages of the projects (normalised names); a project that no index has gets a ``missing`` page.
@@ -177,8 +187,8 @@ class Index:
         """The insides of wheels, by the sha256 of each. Cached for ever, a few at a time as they come.
 
         A wheel that is no zip archive has one fault of kind "corrupt", with an empty path, and no members: it is
-        what was published that is wrong, and not the run. Raises ``ToolError`` where the index or the network
-        fails or lies, and ``HashMismatchError``, naming the file.
+        what was published that is wrong, and not the run. A file without a URL is not at hand, and left out. Raises
+        ``ToolError`` where the index or the network fails or lies, and ``HashMismatchError``, naming the file.
         """
         wanted = {file.sha256: file for file in files}
         keys = {contents_key(file.filename, sha): sha for sha, file in wanted.items()}
@@ -186,8 +196,22 @@ class Index:
         rest = [
             wanted[sha] for sha in sorted(wanted.keys() - found.keys(), key=lambda sha: (-(wanted[sha].size or 0), sha))
         ]
+        found |= self._read_here([file for file in rest if file.url in self._here])
+        rest = [file for file in rest if file.url and file.sha256 not in found]
         if rest:
             found |= self._run(lambda http: self._read(http, rest, advance))
+        return found
+
+    def _read_here(self, files: list[IndexFile]) -> dict[str, Contents]:
+        """The insides of wheels on this machine, such as those that were built from git."""
+        from lockgrid.adapters.contents import read_contents
+
+        found = {}
+        for file in files:
+            with LocalFile(_local_path(file)) as source:
+                found[file.sha256] = read_contents(file.filename, source)
+        fresh = {contents_key(file.filename, file.sha256): encode_contents(found[file.sha256]) for file in files}
+        self._cache.put("contents", fresh, now=self._clock())
         return found
 
     async def _read(self, http: Http, files: list[IndexFile], advance: Advance) -> dict[str, Contents]:
@@ -237,8 +261,13 @@ class Index:
 
     def download_to(self, files: Mapping[Path, IndexFile], partial: Path, transfer: Advance = _silent) -> Downloaded:
         """Every file at its path, with the hash that the index states; see ``adapters.download``."""
-        from lockgrid.adapters.download import Downloads
+        from lockgrid.adapters.download import Downloads, copy_file
 
+        for path, file in files.items():
+            if file.url in self._here:
+                copy_file(_local_path(file), path, partial, file)
+            elif not file.url and not path.exists():
+                raise ToolError("it was built from git, and is not at hand", where=file.filename, next_step=NOT_AT_HAND)
         downloads = Downloads(files, partial, transfer)
         if downloads.missing:
             self._run(downloads.run)
@@ -252,6 +281,11 @@ class Index:
         response = self._run(lambda http: http.get(file.url, limit=limit))
         wheel.check_hash(file, response.body)
         return response.body
+
+
+def _local_path(file: IndexFile) -> Path:
+    """Where a file with a file URL is."""
+    return Path(url2pathname(urlsplit(file.url).path))
 
 
 async def _gather(jobs: list[Awaitable[T]], advance: Advance) -> list[T]:

@@ -108,10 +108,7 @@ class Uv:
         ``preferences`` is the text of a ``uv.lock`` whose versions are kept where they can be. Raises
         ``ToolError`` when uv fails for another reason than the requirements.
         """
-        with self._guard:
-            self._count += 1
-            folder = self._scratch / f"lock-{self._count}"
-        folder.mkdir()
+        folder = self._new_folder()
         (folder / "pyproject.toml").write_text(project, encoding="utf-8")
         (folder / "settings.toml").write_text(self._settings(settings), encoding="utf-8")
         if preferences:
@@ -149,9 +146,27 @@ class Uv:
         document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that every uv gets."""
+        return dict(self._environ)
+
     def run(self, words: list[str], extra: Mapping[str, str]) -> Outcome:
         """A verb of uv that needs no folder of its own, with further variables."""
         return self._run(words, extra=extra)
+
+    def run_configured(self, words: list[str], extra: Mapping[str, str]) -> Outcome:
+        """A verb of uv that may ask the indexes, with further variables."""
+        folder = self._new_folder()
+        (folder / "settings.toml").write_text(self._settings({}), encoding="utf-8")
+        return self._run(words, folder, extra)
+
+    def _new_folder(self) -> Path:
+        with self._guard:
+            self._count += 1
+            folder = self._scratch / f"run-{self._count}"
+        folder.mkdir()
+        return folder
 
     def _run(self, words: list[str], folder: Path | None = None, extra: Mapping[str, str] | None = None) -> Outcome:
         command = [self._binary, *words, "--color", "never"]

@@ -101,7 +101,12 @@ def finish(process: subprocess.Popen[str], verb: str, limit: float = LIMIT_SECON
         ) from error
     finally:
         abandon(process)
-    return Outcome(process.returncode, out, _USERINFO.sub("", said))
+    return Outcome(process.returncode, out, scrub(said))
+
+
+def scrub(said: str) -> str:
+    """What a tool said, without user and password in any URL."""
+    return _USERINFO.sub("", said)
 
 
 def abandon(process: subprocess.Popen[str]) -> None:

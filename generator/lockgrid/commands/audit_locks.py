@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lockgrid.adapters.index import NOT_AT_HAND
 from lockgrid.commands.cells import open_cells
 from lockgrid.commands.context import Context
 from lockgrid.commands.inspect import inspect
 from lockgrid.core.accept import record
 from lockgrid.core.check import compare
 from lockgrid.core.gridfile import found_values
-from lockgrid.errors import InputError, Problem
+from lockgrid.errors import InputError, Problem, ToolError
 from lockgrid.model.contents import Contents
 from lockgrid.model.grid import FoundRecord
 
@@ -39,6 +40,12 @@ def audit_locks(context: Context) -> LocksAudit:
     _check_date(context)
     with open_cells(context) as locked:
         inspected = inspect(locked.learner, locked.cells, anew=True)
+    if inspected.unread:
+        pins = {pin.file.sha256: pin for cell in locked.cells.values() for pin in cell.pins}
+        names = ", ".join(sorted(pins[sha].file.filename for sha in inspected.unread))
+        raise ToolError(
+            "built from git, and not at hand, so it cannot be looked into", where=names, next_step=NOT_AT_HAND
+        )
     environments = locked.spec.environments
     found = [one for environment in environments for one in record(environment, inspected.findings, every=True)]
     found += [one for one in locked.grid.findings if not one.cells]  # acceptances that serve nobody

@@ -8,7 +8,7 @@ from pathlib import Path
 from lockgrid.adapters.build import build_wheel, find_python, host_platform
 from lockgrid.adapters.bundlefolder import BundleFolder
 from lockgrid.adapters.contents import read_contents
-from lockgrid.adapters.download import hash_of
+from lockgrid.adapters.disk import hash_of
 from lockgrid.adapters.source import LocalFile
 from lockgrid.adapters.uv import Uv
 from lockgrid.core.binaries import judge_binaries

@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 
 from lockgrid.adapters.bundlefolder import BundleFolder
 from lockgrid.adapters.cache import cache_folder
-from lockgrid.adapters.download import Downloaded, hash_of
+from lockgrid.adapters.disk import hash_of
+from lockgrid.adapters.download import Downloaded
 from lockgrid.adapters.store import Store
 from lockgrid.adapters.uv import Uv
 from lockgrid.commands.buildsdists import build_sdists, can_build

@@ -17,7 +17,6 @@ from lockgrid.core.diff import moved_hashes, questions
 from lockgrid.core.snapshot import Snapshot
 from lockgrid.errors import LockgridError
 from lockgrid.model.advisory import PinName
-from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.diff import DiffFacts
 from lockgrid.model.grid import Pin
 from lockgrid.model.index import IndexFile, Licence, Page, page_key, split_key
@@ -119,7 +118,7 @@ def _asked(
     spec = context.spec()
     cutoff = new.grid.cutoff if new.grid else None
     assert cutoff is not None  # noqa: S101  # without a grid nothing moved
-    with open_ports(context, spec, spec.environments, new.locks, Cutoff(moment=cutoff)) as (_, learner):
+    with open_ports(context, spec, spec.environments, new.locks, cutoff) as (_, learner):
         learner.pages(_keys(hashes, spec))
         pages = learner.facts.pages
         names = _names(pages.values(), hashes)

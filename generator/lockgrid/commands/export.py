@@ -9,6 +9,7 @@ from typing import Any
 
 from packaging.pylock import PylockValidationError, is_valid_pylock_path
 
+from lockgrid.adapters.index import NOT_AT_HAND
 from lockgrid.adapters.store import Store
 from lockgrid.adapters.uvconfig import strip_credentials
 from lockgrid.commands.cells import LockedCells, open_cells
@@ -145,6 +146,9 @@ def _render(exported: Exported) -> str:
         return render_constraints(export)
     if options.format == "requirements":
         return render_requirements(export, exported.urls if options.urls else None)
+    if away := [pin.name for pin in export.pins if not all(file.url for file in pin.files)]:
+        what = f"a pylock.toml needs the place of each file, and the wheels of {', '.join(away)} are not at hand"
+        raise ToolError(what, next_step=NOT_AT_HAND)
     try:
         return render_pylock(export, exported.urls)
     except PylockValidationError as error:

@@ -18,6 +18,7 @@ from lockgrid.adapters.wheel import (
 )
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
+from lockgrid.core.gitwheels import Identity, Known
 from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
 from lockgrid.core.sdist import build_requirements, pkg_info, static_metadata
@@ -35,7 +36,7 @@ _SDIST, _BUILT = "sdist-2", "sdist-built-2"
 
 @dataclass(slots=True)
 class Learner:
-    """Fills ``facts`` from the index. ``now`` is in seconds since the epoch."""
+    """Fills ``facts`` from the index. ``now`` is in seconds since the epoch, ``git`` what is known of git sources."""
 
     index: Index
     facts: Facts
@@ -44,6 +45,7 @@ class Learner:
     now: float
     remembered: bool = False  # the scan was: then the proofs probably are too
     noted: set[str] = field(default_factory=set)
+    git: Mapping[Identity, Known] = field(default_factory=dict)
 
     def note_once(self, text: str) -> None:
         """Something that should stay readable after the run, however often it is met."""

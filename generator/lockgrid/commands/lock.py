@@ -6,9 +6,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.context import Context
+from lockgrid.commands.gitsources import git_wheels, read_spec
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.mend import mend
 from lockgrid.commands.ports import open_ports
@@ -24,6 +26,7 @@ class Options:
     """What the command line asks for. ``as_of`` None means now; ``upgrade`` names packages, normalised.
 
     ``as_of_packages`` are the cut-offs of packages that have their own.
+    ``built`` is a folder of wheels that ``lockgrid build`` made.
     """
 
     environments: tuple[str, ...] = ()
@@ -32,6 +35,7 @@ class Options:
     upgrade_all: bool = False
     upgrade: frozenset[str] = frozenset()
     allow_loss: bool = False
+    built: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ def lock(context: Context, options: Options) -> LockResult:
     Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError`` with ``locks/`` untouched.
     """
     begin = time.perf_counter()
-    spec = context.spec()
+    spec = read_spec(context)
     wanted = wanted_environments(spec, options.environments)
     with context.store.exclusive(cache_folder(context.environ), context.progress.note):
         merge = mend(context)
@@ -80,8 +84,10 @@ def lock(context: Context, options: Options) -> LockResult:
 def _propose(context: Context, options: Options, spec: Spec, wanted: tuple[Environment, ...], old: Locked) -> Proposal:
     """Resolve, prove, compare with the old locks."""
     involved = involved_environments(spec, wanted)
-    with open_ports(context, spec, involved, old.locks, _cutoff(context, options, old)) as (uv, learner):
-        upgrade = None if options.upgrade_all else options.upgrade
+    upgrade = None if options.upgrade_all else options.upgrade
+    git = git_wheels(context, spec, old.grid.git if old.grid else (), options.built, upgrade)
+    cutoff = _cutoff(context, options, old)
+    with open_ports(context, spec, involved, old.locks, cutoff, git=git) as (uv, learner):
         return Proposer(
             context=context, spec=spec, wanted=wanted, old=old, uv=uv, learner=learner, upgrade=upgrade
         ).propose()

@@ -20,11 +20,12 @@ from lockgrid.core.accept import stale
 from lockgrid.core.assemble import build_grid, lockfile_texts, lost_cells, records, same_result
 from lockgrid.core.changes import moved_pins, new_sdists, pin_changes
 from lockgrid.core.digest import digest_environment, digest_texts
+from lockgrid.core.gitwheels import git_records
 from lockgrid.core.render import readme
 from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.cutoff import Cutoff
-from lockgrid.model.grid import CellRecord, FoundRecord, Grid, ProvenCell
+from lockgrid.model.grid import CellRecord, FoundRecord, GitRecord, Grid, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
 
 
@@ -118,11 +119,18 @@ class Proposer:
             resolver.pool.shutdown()
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
+        records = self._git_records()
         if self.wanted != self.spec.environments and BUILD_PATH in self.old.texts:
             kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
-            if kept and not new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
+            same = self.old.grid is not None and self.old.grid.git == records
+            if kept and same and not new_sdists(cells, self.old.locks, [e.name for e in self.wanted]):
                 return self.old.texts[BUILD_PATH]
-        return lock_build(resolver, cells.values())
+        return lock_build(resolver, cells.values(), records)
+
+    def _git_records(self) -> tuple[GitRecord, ...]:
+        kept = {e.name for e in self.spec.environments} - {e.name for e in self.wanted}
+        before = self.old.grid.git if self.old.grid else ()
+        return git_records(self.wanted, self.learner.git, before, kept)
 
     # -- what comes of it ------------------------------------------------------------------------------
 
@@ -142,7 +150,7 @@ class Proposer:
             uv=self.uv.version,
             apart=solved.apart or self._kept_apart(),
         )
-        grid = replace(grid, sources=sources)
+        grid = replace(grid, sources=sources, git=self._git_records())
         if self.old.grid is None:
             return self._proposal(grid, gridfile.render_grid(grid), texts)
         if same_result(grid, self.old.grid):

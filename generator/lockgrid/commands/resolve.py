@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from lockgrid.adapters.uv import Resolved, Uv
 from lockgrid.adapters.uvanswer import NoSolution
 from lockgrid.commands.diagnose import Outcome, narrow, sharing
+from lockgrid.commands.gitsources import own_file
 from lockgrid.commands.learn import Learner
 from lockgrid.commands.prove import Selections, Verdict, choose, prove
 from lockgrid.core import keep
@@ -205,7 +206,7 @@ class Resolver:
 
     def _choose(self, request: Request, texts: Sequence[str]) -> Selections:
         indexes = {source.url: name for name, source in self.uv.config.named.items()}
-        return choose(self.learner, request, texts, self._keep_file, indexes)
+        return choose(self.learner, request, texts, self._own_file, indexes)
 
     def _proven_before(self, request: Request, texts: Sequence[str]) -> dict[Cell, ProvenCell] | None:
         """The cells as an earlier run proved them, when all that the proofs read is as it was."""
@@ -220,6 +221,10 @@ class Resolver:
             value = encode_proofs(cells, self.learner.facts)
             if value is not None:
                 self.learner.keep("proof", proof_key(domain, texts, old_digest), value)
+
+    def _own_file(self, pin: Pin, environment: Environment, target: Target) -> Pin:
+        """The pin with a file that is on its page: of a git source uv saw a stub; and the old file where it serves."""
+        return self._keep_file(own_file(pin, self.learner.facts.pages), environment, target)
 
     def _keep_file(self, pin: Pin, environment: Environment, target: Target) -> Pin:
         """The pin with the file that the old lock had where that still serves."""

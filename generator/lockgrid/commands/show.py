@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lockgrid.commands.context import Context
+from lockgrid.core.gitrecord import git_values
 from lockgrid.core.gridfile import cell_values, found_values, source_values
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import InputError
@@ -33,6 +34,7 @@ def grid_as_json(grid: Grid) -> dict[str, Any]:
         "uv": grid.uv,
         "apart": list(grid.apart),
         **({"sources": [source_values(record) for record in grid.sources]} if grid.sources else {}),
+        **({"git": [git_values(record) for record in grid.git]} if grid.git else {}),
         "lockfiles": dict(grid.lockfiles),
         "cells": [cell_values(cell) for cell in grid.cells],
         "rules": grid.rules,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lockgrid.commands.gitsources import carried_records, unread_pins
 from lockgrid.commands.hold import held_cells
 from lockgrid.commands.inspect import inspect
 from lockgrid.commands.learn import Learner
@@ -18,7 +19,7 @@ from lockgrid.core.failure import nothing_left
 from lockgrid.core.inputs import exception_problems, forced_extra_problems, index_problems
 from lockgrid.core.render.audit import read_text
 from lockgrid.core.table import nearest
-from lockgrid.errors import InputError
+from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import RULES
 from lockgrid.model.grid import Blockers, CellRecord, FoundRecord, Proof, ProvenCell
 from lockgrid.model.spec import Cell, Environment, Spec
@@ -100,13 +101,36 @@ class Solver:
         self.progress.note(read_text(inspected.contents.values())) if inspected.contents else None
         environments = self.involved()
         failed = failures(environments, solved.cells, inspected.findings)
+        carried = self._carried(solved.cells, inspected.unread)
         return replace(
             solved,
             cells={cell: proven for cell, proven in solved.cells.items() if cell not in failed},
             blockers=solved.blockers | failed,
             failed=frozenset(failed),
-            records=tuple(found for e in environments for found in record(e, inspected.findings)),
+            records=(*(found for e in environments for found in record(e, inspected.findings)), *carried),
         )
+
+    def _carried(self, cells: Mapping[Cell, ProvenCell], unread: frozenset[str]) -> list[FoundRecord]:
+        """What the grid has of wheels of git sources that are not at hand: what is inside them was judged before.
+
+        Raises ``InputError`` where it was not: by other rules, in a cell that was not proven, or another file.
+        """
+        grid = self.old.grid
+        old = self._old_cells(self.involved())
+        needed: set[str] = set()
+        for (name, target), cell in cells.items():
+            lockfile = self.old.locks.get((name, target.platform.name))
+            for pin in unread_pins(cell, unread):
+                locked = lockfile.named(pin.name) if lockfile else ()
+                same = any(pin.file.sha256 in one.hashes and target.python in one.pythons for one in locked)
+                proven = (name, target) in old and old[name, target].proven
+                if grid is None or grid.rules != RULES or not (same and proven):
+                    needed.add(pin.file.filename)
+        if needed:
+            what = "what is inside of it has to be judged, and it is not at hand"
+            problems = [Problem(file=f"[git] {filename}", what=what) for filename in needed]
+            raise InputError(problems, next_step="give the folder that holds it: `lockgrid lock --built DIR`")
+        return carried_records(cells, unread, grid.findings) if grid and unread else []
 
     def involved(self) -> list[Environment]:
         """The environments that the resolution is about: more than are wanted, where others share it."""

@@ -14,6 +14,7 @@ from lockgrid.core.differ import by_sources, differing_sources
 from lockgrid.core.sources import check_bytes, replaced_files, source_problems, source_records, stale_sources
 from lockgrid.errors import InputError
 from lockgrid.model.grid import ProvenCell, SourceRecord
+from lockgrid.model.index import is_git
 from lockgrid.model.spec import Cell, Environment, Spec
 
 Proven = Mapping[Cell, ProvenCell]
@@ -24,7 +25,8 @@ def index_config(context: Context, spec: Spec, involved: Iterable[Environment]) 
 
     Raises ``InputError`` where the ``involved`` environments name one that cannot serve.
     """
-    names = {source.index for environment in spec.environments for source in environment.sources}
+    named = (source.index for environment in spec.environments for source in environment.sources)
+    names = {index for index in named if not is_git(index)}
     store = context.store
     config = read_config(store.root, context.environ, names, spec.indexes, store.read("pyproject.toml"))
     known = {*config.named, *dict(spec.indexes), *(index.name for index in config.indexes if index.name)}

@@ -11,6 +11,7 @@ from lockgrid.commands.ports import open_ports
 from lockgrid.core.candidates import Facts
 from lockgrid.core.digest import digest_text
 from lockgrid.core.export import IndexUrls
+from lockgrid.core.gitwheels import distinct
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.render.requirements import BUILD, lockfile_key
 from lockgrid.core.verify import Fault, merge_faults, pin_faults
@@ -56,6 +57,8 @@ def verify(context: Context) -> Verified:
         for path, lockfile in lockfiles.items():
             faults += _faults(spec, path, lockfile, learner.facts)
         urls = learner.index.urls()
+    for source in distinct(spec.environments):
+        context.progress.note(f"{source.name} is built from git: its wheels are held against grid.toml, not an index")
     hashes = [sha for lockfile in lockfiles.values() for pin in lockfile.pins for sha in pin.hashes]
     if not hashes:
         raise InputError([Problem(file=GRID, what="no lockfile pins anything")], next_step="run `lockgrid lock`")

@@ -108,6 +108,7 @@ def same_result(new: Grid, old: Grid) -> bool:
         and new.environments == old.environments
         and new.lockfiles == old.lockfiles
         and (new.rules, new.findings) == (old.rules, old.findings)
+        and new.git == old.git
     )
 
 

@@ -19,7 +19,7 @@ from packaging.version import Version
 from lockgrid.core.targets import admits_python, tag_ranks
 from lockgrid.model.cutoff import Cutoff, Keeping
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import DistMetadata, IndexFile, Page, split_key
+from lockgrid.model.index import DistMetadata, IndexFile, Page, is_git, split_key
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target
 
@@ -129,6 +129,8 @@ class Facts:
 def at_index(key: str) -> str:
     """Which index was looked at, as the end of a sentence: empty unless ``[sources]`` names one."""
     index = split_key(key)[1]
+    if is_git(index):
+        return " (built from git)"
     return f" (index {index})" if index else ""
 
 

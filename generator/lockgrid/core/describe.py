@@ -6,9 +6,11 @@ from packaging.version import Version
 
 from lockgrid.core.candidates import Facts, refusal, wheel_rank, wheel_tags
 from lockgrid.model.grid import Proof
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, is_git, split_key
 from lockgrid.model.target import PLATFORM_KINDS, Platform, Target, python_key
 
+#: What is missing where a git source has no wheel for a target.
+NOT_BUILT = "its wheel: run `lockgrid build` on a machine of that kind, and lock with `--built` and its folder"
 # Pythons that a wheel may name; used to tell people which ones a release covers.
 _KNOWN_PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
 
@@ -30,6 +32,9 @@ def why_not(
         reasons = [r.reason for r in refusals if r and r.proof is proof]
         if reasons:
             return proof, f"{_span(versions)}{reasons[-1]}", wanted
+    if is_git(split_key(name)[1]):
+        built = _describe_wheels([f.filename for f in facts.release(name, versions[-1])], target)
+        return Proof.TAGS, f"is not built for this target: it has {built}", NOT_BUILT
     newest = describe_release(facts.release(name, versions[-1]), target, sdist_allowed=sdist_allowed)
     if len(versions) > 1:
         return Proof.TAGS, f"admits {versions[0]} to {versions[-1]}, and the last of these has {newest}", wanted

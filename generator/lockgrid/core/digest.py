@@ -9,7 +9,8 @@ from hashlib import sha256
 from packaging.specifiers import SpecifierSet
 
 from lockgrid.core.requirement import demand
-from lockgrid.model.spec import Declared, Environment, Source, Spec
+from lockgrid.model.index import is_git
+from lockgrid.model.spec import Declared, Environment, GitSource, Source, Spec
 
 # Part of every input digest: raised when the same input is to mean another lock.
 _MEANING = 1
@@ -41,6 +42,7 @@ def _digest(value: object) -> str:
 
 def _environment(environment: Environment) -> dict[str, object]:
     accepts = sorted(a.name for a in environment.accepts if not a.name.startswith("advisory:"))
+    sources = sorted(_source(source) for source in environment.sources if not is_git(source.index))
     return {
         "name": environment.name,
         "requires": sorted({_requirement(declared) for declared in environment.requires}),
@@ -49,7 +51,8 @@ def _environment(environment: Environment) -> dict[str, object]:
         "sdists": sorted(environment.sdists),
         "overrides": sorted(f"{o.name}{SpecifierSet(o.specifier)}" for o in environment.overrides),
         "holds": sorted(f"{h.name}{SpecifierSet(h.specifier)}" for h in environment.holds),
-        **({"sources": sorted(map(_source, environment.sources))} if environment.sources else {}),
+        **({"sources": sources} if sources else {}),
+        **({"git": sorted(map(_git, environment.git))} if environment.git else {}),
         **({"accepts": accepts} if accepts else {}),
     }
 
@@ -62,3 +65,7 @@ def _requirement(declared: Declared) -> str:
 
 def _source(source: Source) -> str:
     return f"{source.name}@{source.platform}={source.index}" + (" dateless" if source.dateless else "")
+
+
+def _git(source: GitSource) -> list[str]:
+    return [source.name, source.url, source.rev, source.subdirectory]

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from lockgrid.core.targets import python_marker
 from lockgrid.model.grid import Pin, ProvenCell
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, is_git
 from lockgrid.model.target import Target, python_key
 
 
@@ -54,7 +54,12 @@ class Export:
     @property
     def indexes(self) -> tuple[str, ...]:
         """The names of the indexes that ``[sources]`` names for a pin, sorted."""
-        return tuple(sorted({pin.index for pin in self.pins} - {""}))
+        return tuple(sorted({pin.index for pin in self.pins if pin.index and not is_git(pin.index)}))
+
+    @property
+    def built(self) -> tuple[str, ...]:
+        """The packages that are built from git, which no index serves by itself, sorted."""
+        return tuple(sorted({pin.name for pin in self.pins if is_git(pin.index)}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +73,9 @@ class IndexUrls:
     named: tuple[tuple[str, str], ...] = ()
 
     def of(self, index: str) -> str | None:
-        """The URL of the index that serves a pin, None where several plain ones might."""
+        """The URL of the index that serves a pin; None where several plain ones might, and for what git builds."""
+        if is_git(index):
+            return None
         if index:
             return dict(self.named)[index]
         return self.plain[0] if len(self.plain) == 1 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from lockgrid.core.describe import NOT_BUILT
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.grid import Blocker, Proof
 from lockgrid.model.spec import Cell, Environment
@@ -53,7 +54,9 @@ def nothing_left(environment: Environment, blockers: Mapping[Cell, Sequence[Bloc
     lines = [f"{text}{_only(targets, environment)}" for text, targets in where.items()]
     sdists = list(dict.fromkeys(b.missing for b in found if "[sdists]" in b.missing))
     next_step = _FILES
-    if sdists:
+    if any(blocker.missing == NOT_BUILT for blocker in found):
+        next_step = f"build a wheel: `lockgrid build {environment.name} -o DIR`, then `lockgrid lock --built DIR`"
+    elif sdists:
         next_step = f"what is missing: {sdists[0]}"
     elif any(words in blocker.exists for blocker in found for words in _UNDATED):
         next_step = _DATES

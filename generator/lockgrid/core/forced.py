@@ -21,11 +21,11 @@ from lockgrid.core.candidates import (
     serving_versions,
     wheel_rank,
 )
-from lockgrid.core.describe import why_not
+from lockgrid.core.describe import NOT_BUILT, why_not
 from lockgrid.core.requirement import Demand, demand, parse_demand, tidy
 from lockgrid.core.targets import marker_applies
 from lockgrid.model.grid import Blocker, Proof
-from lockgrid.model.index import IndexFile
+from lockgrid.model.index import IndexFile, is_git, split_key
 from lockgrid.model.spec import Environment
 from lockgrid.model.target import Target, python_key
 
@@ -195,7 +195,9 @@ class _CellScan:
         ]
         exists = f"matches no release: {', '.join(wishes)}" if len(wishes) > 1 else "matches no release"
         proof, missing = Proof.RESOLUTION, "a release that all of them admit"
-        if versions or facts.pages[project].quarantined:
+        if is_git(split_key(project)[1]) and not facts.versions(project):
+            proof, exists, missing = Proof.TAGS, "is not built: it has no wheel at all", NOT_BUILT
+        elif versions or facts.pages[project].quarantined:
             proof, exists, missing = why_not(project, versions, self.target, facts, sdist_allowed=allowed)
         serves = serving_versions(project, self.target, facts, sdist_allowed=allowed)
         exists += where

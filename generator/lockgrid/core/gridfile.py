@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockgrid.core.conflict import refuse_conflict
 from lockgrid.core.digest import digest_text
+from lockgrid.core.gitrecord import git_record, git_table
 from lockgrid.errors import InputError, Problem
 from lockgrid.model.finding import Finding
 from lockgrid.model.grid import Blocker, CellRecord, FoundRecord, Grid, Proof, SourceRecord
@@ -57,6 +58,12 @@ def render_grid(grid: Grid) -> str:
         for record in grid.findings:
             findings.append(tomlkit.item(_found(record)))
         document.add("findings", findings)
+    if grid.git:
+        document.add(tomlkit.nl())
+        records = tomlkit.aot()
+        for entry in grid.git:
+            records.append(tomlkit.item(git_table(entry)))
+        document.add("git", records)
     text = tomlkit.dumps(document)
     # Under the header, so that whoever edits anything below it is found out.
     head, separator, rest = text.partition("schema = ")
@@ -210,6 +217,7 @@ def parse_grid(text: str) -> Grid:
             rules=data.get("rules", 0),
             findings=tuple(_record_of_finding(table) for table in data.get("findings", ())),
             sources=tuple(_source(entry) for entry in data.get("sources", ())),
+            git=tuple(git_record(entry) for entry in data.get("git", ())),
             exclude_newer_package=tuple(
                 (name, _utc(moment)) for name, moment in sorted(data.get("exclude-newer-package", {}).items())
             ),

@@ -11,7 +11,7 @@ from lockgrid.core.table import nearest
 from lockgrid.core.targets import marker_applies
 from lockgrid.errors import Problem
 from lockgrid.model.grid import Pin
-from lockgrid.model.index import DistMetadata, split_key
+from lockgrid.model.index import DistMetadata, is_git, split_key
 from lockgrid.model.spec import Declared, Environment
 
 
@@ -28,6 +28,8 @@ def index_problems(environments: Iterable[Environment], facts: Facts) -> list[Pr
                 if page.missing:
                     what, hint = _no_project(project), "check the spelling, and uv's index settings"
                     problems.append(Problem(file=declared.file, key=declared.key, what=what, hint=hint))
+                elif is_git(split_key(project)[1]) and not page.releases:
+                    continue  # nothing is built yet: its cells say so
                 elif not page.quarantined and not matching_versions(project, frozenset({specifier}), facts):
                     problems.append(_no_release(declared, project, specifier, facts))
     return problems

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
+from lockgrid.core.gitwheels import together
 from lockgrid.core.lockfile import pins_by_python
 from lockgrid.model.grid import CellRecord, Grid, LockedPin, Lockfile
 from lockgrid.model.target import python_key
@@ -112,6 +113,7 @@ def merge_grids(ours: Grid, theirs: Grid, lockfiles: Sequence[tuple[str, str]]) 
         rules=rules,
         findings=(*ours.findings, *(found for found in theirs.findings if found.environment not in mine)),
         sources=(*ours.sources, *(source for source in theirs.sources if source.environment not in mine)),
+        git=together((*theirs.git, *ours.git)),
     )
 
 

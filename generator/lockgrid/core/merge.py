@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from lockgrid.core.schema import EnvironmentFile
+from lockgrid.core.git import git_faults
+from lockgrid.core.schema import EnvironmentFile, GitEntry
 from lockgrid.core.table import nearest
 from lockgrid.core.targets import FORBIDDEN_MARKERS
 from lockgrid.errors import Problem
 from lockgrid.model.finding import KINDS
-from lockgrid.model.spec import Acceptance, Declared, Environment, Hold, Override, Smoke, Source
+from lockgrid.model.index import GIT_INDEX, is_git
+from lockgrid.model.spec import Acceptance, Declared, Environment, GitSource, Hold, Override, Smoke, Source
 from lockgrid.model.target import Platform, Target
 
 TARGETS = "envs/targets.toml"
@@ -109,6 +112,7 @@ class Merger:
                 self._check_reason(file, f"{table}.{package}.why", exception.why)
                 self._check_specifier(file, f"{table}.{package}.version", exception.version)
         self._check_sources(file, entry.sources)
+        self._check_git(file, entry.git)
         for finding, reason in entry.accept.items():
             self._check_finding(file, f"accept.{finding}", finding)
             self._check_reason(file, f"accept.{finding}", reason)
@@ -136,9 +140,22 @@ class Merger:
                 self._say(file, f"sources.{key}", f"{platform!r} is not in {TARGETS}", nearest(platform, known))
             if not INDEX.fullmatch(index):
                 self._say(file, f"sources.{key}", f"{index!r} is no name of an index", "use letters, digits, - _ .")
+            elif is_git(index):
+                self._say(file, f"sources.{key}", f"{GIT_INDEX!r} begins no name of an index", "see [git]")
             other = seen.setdefault((canonicalize_name(package), platform), key)
             if other != key:
                 self._say(file, f"sources.{key}", f"{other!r} is the same package", "leave one of them out")
+
+    def _check_git(self, file: str, entries: Mapping[str, GitEntry]) -> None:
+        seen: dict[NormalizedName, str] = {}
+        for package, entry in entries.items():
+            self._check_package(file, f"git.{package}", package)
+            # A key that is missing, or of the wrong type, is told already.
+            for key, what, hint in git_faults(entry.url, entry.rev, entry.subdirectory) if entry.url else []:
+                self._say(file, f"git.{package}.{key}", what, hint)
+            other = seen.setdefault(canonicalize_name(package), package)
+            if other != package:
+                self._say(file, f"git.{package}", f"{other!r} is the same package", "leave one of them out")
 
     def _check_finding(self, file: str, key: str, name: str) -> None:
         kind, _, rest = name.partition(":")
@@ -192,6 +209,7 @@ class Merger:
         holds: dict[NormalizedName, Hold] = {}
         accepts: dict[str, Acceptance] = {}
         sources: dict[tuple[NormalizedName, str], Source] = {}
+        git: dict[NormalizedName, GitSource] = {}
         imports: list[str] = []
         commands: list[tuple[str, ...]] = []
         pythons: list[str] | None = None
@@ -212,6 +230,7 @@ class Merger:
                 holds[normal] = Hold(name=normal, specifier=hold.version, why=hold.why, file=file)
             accepts |= {name: Acceptance(name=name, why=why, file=file) for name, why in entry.accept.items()}
             sources |= self._sources(file, entry.sources)
+            git |= _git(file, entry.git)
             imports += [module for module in entry.smoke.imports if module not in imports]
             commands += [tuple(command) for command in entry.smoke.commands if tuple(command) not in commands]
             pythons = entry.pythons if entry.pythons is not None else pythons
@@ -226,6 +245,10 @@ class Merger:
             if (platforms is None or platform.name in platforms) and (pythons is None or python in pythons)
         ]
         where = {target.platform.name for target in targets}
+        for package in sorted(git.keys() & {package for package, _ in sources}):
+            what = "is in [git] and, here or in a base, in [sources] as well"
+            self._say(git[package].file, f"git.{package}", what, "a package comes from one of them")
+        sources |= self._git_sources(git.values())
         return Environment(
             name=name,
             extra=canonicalize_name(name),
@@ -241,7 +264,18 @@ class Merger:
             smoke=Smoke(imports=tuple(imports), commands=tuple(commands)),
             sources=tuple(sources[key] for key in sorted(sources) if key[1] in where),
             idle=tuple(sources[key] for key in sorted(sources) if key[1] not in where and "@" in sources[key].key),
+            git=tuple(git[key] for key in sorted(git)),
         )
+
+    def _git_sources(self, git: Iterable[GitSource]) -> dict[tuple[NormalizedName, str], Source]:
+        """A git source is the only source of its package, on every platform; its wheels have no upload time."""
+        return {
+            (one.name, platform.name): Source(
+                name=one.name, platform=platform.name, index=one.index, file=one.file, key=one.key, dateless=True
+            )
+            for one in git
+            for platform in self.platforms or ()
+        }
 
     def _sources(self, file: str, sources: Mapping[str, str]) -> dict[tuple[NormalizedName, str], Source]:
         """What one file says, for each platform: ``package@platform`` beats ``package``."""
@@ -259,3 +293,15 @@ class Merger:
                     dateless=sources[key] in self.dateless,
                 )
         return found
+
+
+def _git(file: str, entries: Mapping[str, GitEntry]) -> dict[NormalizedName, GitSource]:
+    """What one file says of git sources."""
+    found = {}
+    for package, entry in entries.items():
+        name = canonicalize_name(package)
+        below = PurePosixPath(entry.subdirectory).as_posix()
+        found[name] = GitSource(
+            name=name, url=entry.url, rev=entry.rev, file=file, subdirectory="" if below == "." else below
+        )
+    return found

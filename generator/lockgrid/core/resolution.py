@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import tomlkit
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.anchor import source_constraints, source_settings, sources_of
@@ -193,16 +194,16 @@ def _rows(request: Request) -> list[list[Target]]:
 
 def _requirements(environment: Environment, targets: tuple[Target, ...], everything: tuple[Target, ...]) -> list[str]:
     gate = targets_marker(targets, everything)
-    lines = []
-    for declared in environment.requires:
-        requirement = declared.requirement
-        if not gate:
-            lines.append(declared.text)
-            continue
-        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-        marker = f"({requirement.marker}) and ({gate})" if requirement.marker else gate
-        lines.append(f"{requirement.name}{extras}{requirement.specifier} ; {marker}")
-    return lines
+    return [gated(declared.requirement, gate) for declared in environment.requires]
+
+
+def gated(requirement: Requirement, gate: str) -> str:
+    """A requirement that holds only where the marker ``gate`` does; as it is where that is empty."""
+    if not gate:
+        return str(requirement)
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    marker = f"({requirement.marker}) and ({gate})" if requirement.marker else gate
+    return f"{requirement.name}{extras}{requirement.specifier} ; {marker}"
 
 
 def resolver_settings(request: Request, sdists: Sequence[str]) -> dict[str, object]:

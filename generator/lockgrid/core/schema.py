@@ -56,6 +56,15 @@ class ExceptionEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class GitEntry:
+    """An entry of ``[git]``."""
+
+    url: str
+    rev: str
+    subdirectory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SmokeEntry:
     """``[smoke]``."""
 
@@ -80,6 +89,7 @@ class EnvironmentFile:
     sources: dict[str, str]
     accept: dict[str, str]
     hold: dict[str, ExceptionEntry]
+    git: dict[str, GitEntry] = field(default_factory=dict)
 
 
 def parse_targets(file: str, text: str) -> tuple[TargetsFile | None, list[Problem]]:
@@ -141,6 +151,7 @@ def _environment(table: Table) -> EnvironmentFile:
         sources=table.optional("sources", _index_names) or {},
         accept=table.optional("accept", _reasons) or {},
         hold=table.tables("hold", _hold),
+        git=table.tables("git", _git),
     )
 
 
@@ -151,6 +162,14 @@ def _override(table: Table) -> ExceptionEntry:
 def _hold(table: Table) -> ExceptionEntry:
     table.optional("since", date)
     return _override(table)
+
+
+def _git(table: Table) -> GitEntry:
+    return GitEntry(
+        url=table.required("url", string, ""),
+        rev=table.required("rev", string, ""),
+        subdirectory=table.optional("subdirectory", string) or "",
+    )
 
 
 def _smoke(table: Table) -> SmokeEntry:

@@ -10,6 +10,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from packaging.metadata import parse_email
@@ -23,6 +24,7 @@ from lockgrid.model.spec import Environment
 
 # PEP 517: what a source tree without [build-system] gets; uv asks for the same.
 _LEGACY = ("setuptools>=40.8.0",)
+_LEGACY_BACKEND = "setuptools.build_meta:__legacy__"
 _LIMIT = 1024 * 1024
 # PEP 643: since this version of core metadata, what is not named dynamic is static.
 _STATIC = Version("2.2")
@@ -33,12 +35,33 @@ _READ = {"requires-dist", "requires-python", "provides-extra"}
 def build_requirements(filename: str, data: bytes) -> tuple[str, ...]:
     """``[build-system] requires`` of the sdist, or setuptools where it has no such table. Raises ``ToolError``."""
     try:
-        text = _member(filename, data, "pyproject.toml").decode()
-        table = tomllib.loads(text).get("build-system")
-        requires = _LEGACY if table is None else tuple(_requires(table))
-        return tuple(str(Requirement(line)) for line in requires)
+        return build_system(_member(filename, data, "pyproject.toml")).requires
+    except ValueError as error:
+        raise _unreadable(filename, str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSystem:
+    """``[build-system]`` (PEP 517, 518): what it requires, the backend as ``module:object``, folders that hold it."""
+
+    requires: tuple[str, ...] = _LEGACY
+    backend: str = _LEGACY_BACKEND
+    path: tuple[str, ...] = ()
+
+
+def build_system(text: bytes) -> BuildSystem:
+    """What a ``pyproject.toml`` says, or the legacy of setuptools where it has no such table. Raises ``ValueError``."""
+    try:
+        table = tomllib.loads(text.decode()).get("build-system")
+        if table is None:
+            return BuildSystem()
+        requires = tuple(str(Requirement(line)) for line in _requires(table))
     except (ValueError, InvalidRequirement) as error:
-        raise _unreadable(filename, f"pyproject.toml: {error}") from error
+        raise ValueError(f"pyproject.toml: {error}") from error
+    backend, path = table.get("build-backend", _LEGACY_BACKEND), table.get("backend-path", [])
+    if not isinstance(backend, str) or not isinstance(path, list):
+        raise ValueError("pyproject.toml: [build-system] is none")
+    return BuildSystem(requires, backend, tuple(map(str, path)))
 
 
 def pkg_info(filename: str, data: bytes) -> bytes:

@@ -11,6 +11,7 @@ from lockgrid.core.candidates import Facts
 from lockgrid.core.table import nearest
 from lockgrid.errors import HashMismatchError, Problem
 from lockgrid.model.grid import OldLocks, ProvenCell, SourceRecord
+from lockgrid.model.index import is_git
 from lockgrid.model.spec import Cell, Environment, Source
 
 _NOT_FOUND = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*) was not found in the package registry")
@@ -26,6 +27,8 @@ def source_problems(
     problems = []
     for source in _each(environments):
         what = hint = ""
+        if is_git(source.index):
+            continue
         if source.index not in named:
             what = f"neither uv's configuration nor [indexes] in envs/targets.toml has an index {source.index!r}"
             hint = f"{nearest(source.index, known)}; define it in uv.toml or in [indexes]"
@@ -87,7 +90,7 @@ def source_records(environments: Iterable[Environment], cells: Mapping[Cell, Pro
     platforms: dict[tuple[str, str, str], set[str]] = {}
     for cell in (c for c in cells.values() if c.environment in spec):
         for pin in cell.pins:
-            if pin.index:
+            if pin.index and not is_git(pin.index):
                 key = cell.environment, pin.name, pin.index
                 files.setdefault(key, {})[pin.file.filename] = pin.file.sha256
                 platforms.setdefault(key, set()).add(cell.target.platform.name)

@@ -15,6 +15,7 @@ from lockgrid.core.merge import EXTRA, INDEX, TARGETS, Merger
 from lockgrid.core.schema import EnvironmentFile, IndexEntry, TargetsFile, parse_environment, parse_targets
 from lockgrid.core.table import nearest
 from lockgrid.errors import InputError, Problem
+from lockgrid.model.index import GIT_INDEX, is_git
 from lockgrid.model.spec import CooldownException, Spec
 from lockgrid.model.target import PLATFORM_KINDS, Platform, python_key
 
@@ -160,7 +161,9 @@ def _index_problems(indexes: Mapping[str, IndexEntry]) -> list[Problem]:
             host = parts.hostname if parts.scheme in ("http", "https") else None
         except ValueError:
             host = None
-        if not INDEX.fullmatch(name):
+        if is_git(name):
+            what, hint = f"{GIT_INDEX!r} begins no name of an index", "such names stand for what [git] builds"
+        elif not INDEX.fullmatch(name):
             what, hint = f"{name!r} is no name of an index", "use letters, digits, - _ ."
         elif entry == IndexEntry():
             what, hint = "says nothing", "give a url, or say dateless = true of an index that uv's configuration names"

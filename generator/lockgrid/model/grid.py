@@ -140,6 +140,45 @@ class SourceRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GitWheel:
+    """A wheel that was built from a git source, with what a lock must know of it where it is not at hand.
+
+    ``size`` is in bytes. ``platform`` and ``python`` are of the machine that built it, ``pins`` what was in the build
+    (``name==version``), ``build`` the digest of that with the files' hashes.
+    """
+
+    filename: str
+    sha256: str
+    size: int
+    version: str
+    platform: str
+    python: str
+    build: str
+    pins: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+    requires_python: str = ""
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRecord:
+    """A package that is built from a commit, as ``grid.toml`` keeps it, once for all environments that agree on it.
+
+    ``tree`` is the digest of the commit's content (``core.git.tree_digest``), ``build_requires`` what its
+    ``pyproject.toml`` and its build backend ask for.
+    """
+
+    package: str
+    url: str
+    rev: str
+    subdirectory: str
+    environments: tuple[str, ...]
+    tree: str
+    build_requires: tuple[str, ...]
+    wheels: tuple[GitWheel, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """``locks/grid.toml``. ``lockfiles`` and ``environments`` map names to digests (``sha256:...``).
 
@@ -157,6 +196,7 @@ class Grid:
     rules: int = 0
     findings: tuple[FoundRecord, ...] = ()
     sources: tuple[SourceRecord, ...] = ()
+    git: tuple[GitRecord, ...] = ()
     exclude_newer_package: tuple[tuple[str, datetime], ...] = ()
 
     @property

@@ -39,6 +39,15 @@ def page_key(name: str, index: str = "") -> str:
     return f"{name}@{index}" if index else name
 
 
+#: The names of indexes that stand for a git source begin so; those of ``[sources]`` and ``[indexes]`` may not.
+GIT_INDEX = "git."
+
+
+def is_git(index: str) -> bool:
+    """Whether what has this name as an index is a git source (``model.spec.GitSource``)."""
+    return index.startswith(GIT_INDEX)
+
+
 def split_key(key: str) -> tuple[str, str]:
     """The inverse of ``page_key``: the name, and the index or nothing."""
     name, _, index = key.partition("@")

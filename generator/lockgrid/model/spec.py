@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -9,7 +10,7 @@ from datetime import date, timedelta
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName
 
-from lockgrid.model.index import page_key
+from lockgrid.model.index import GIT_INDEX, page_key
 from lockgrid.model.target import Platform, Target
 
 
@@ -71,6 +72,36 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GitSource:
+    """A package that is built from one commit (``rev``, all its digits) of a git repository; ``file`` states it.
+
+    ``subdirectory`` is where its ``pyproject.toml`` is, empty for the root. ``url`` holds no credentials.
+    """
+
+    name: NormalizedName
+    url: str
+    rev: str
+    file: str
+    subdirectory: str = ""
+
+    @property
+    def key(self) -> str:
+        """Where it stands in ``file``."""
+        return f"git.{self.name}"
+
+    @property
+    def index(self) -> str:
+        """What stands for it where other packages have the name of an index: what it builds comes from nowhere else."""
+        below = re.sub(r"[^A-Za-z0-9]+", "-", self.subdirectory)
+        return f"{GIT_INDEX}{self.name}.{self.rev[:12]}" + (f".{below}" if below else "")
+
+    @property
+    def label(self) -> str:
+        """For people: ``cmsis-nn at 0123456789ab``."""
+        return f"{self.name} at {self.rev[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Smoke:
     """What must hold in a finished venv: modules that import, commands that exit with 0."""
 
@@ -82,7 +113,8 @@ class Smoke:
 class Environment:
     """One dependency set with its bases merged in. ``name`` is the file's stem, ``extra`` the same normalised.
 
-    ``sources`` are of platforms that it has, ``idle`` those that name another one.
+    ``sources`` are of platforms that it has, ``idle`` those that name another one. A package of ``git`` has a source on
+    every platform: the ``index`` of its git source.
     """
 
     name: str
@@ -99,6 +131,7 @@ class Environment:
     smoke: Smoke = field(default_factory=Smoke)
     sources: tuple[Source, ...] = ()
     idle: tuple[Source, ...] = ()
+    git: tuple[GitSource, ...] = ()
 
     def override(self, name: str) -> Override | None:
         """The override of the package ``name`` (normalised), if there is one."""

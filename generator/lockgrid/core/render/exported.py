@@ -51,6 +51,8 @@ def _index_lines(export: Export, urls: IndexUrls) -> Iterator[str]:
         yield "# uv needs --index-strategy unsafe-best-match to look at more than the first index that has a package."
     yield from (f"--index-url {url}" for url in urls.plain[-1:])
     yield from (f"--extra-index-url {url}" for url in dict.fromkeys(more))
+    if export.built:
+        yield f"# {', '.join(export.built)}: built from git, so give --find-links and the folder with the wheels."
 
 
 def mixed_sdists(export: Export) -> tuple[str, ...]:

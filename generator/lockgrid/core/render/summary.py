@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lockgrid.core.gitwheels import git_lines
 from lockgrid.core.render.found import found_lines
 from lockgrid.core.render.readme import reasons
 from lockgrid.core.resolution import timestamp
@@ -53,7 +54,7 @@ def _footer(grid: Grid) -> list[str]:
     lines = [f"{proven} of {len(grid.cells)} cells proven, as of {timestamp(grid.exclude_newer)}; packages per cell"]
     for sentence in grid.apart:
         lines.append(sentence)
-    lines += source_lines(grid.sources)
+    lines += [*source_lines(grid.sources), *git_lines(grid.git)]
     for because, cells in reasons(grid.cells).items():
         lines += ["", f"unsupported ({cells[0].failed}): {cells_text(cells)}", f"  {because}"]
     return lines
@@ -96,7 +97,7 @@ def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], c
             word = "finding" if len(names) == 1 else "findings"
             lines.append(f"  {len(names)} {word} inside the wheels{said}: `lockgrid show`")
     lines += grid.apart
-    lines += source_lines(grid.sources)
+    lines += [*source_lines(grid.sources), *git_lines(grid.git)]
     lines += changes
     if not written and not removed:
         lines.append("nothing changed")

@@ -61,7 +61,7 @@ def test_setuptools_gives_the_same_bytes_and_the_lock_installs(real_index: Asked
     assert digests[0] in lockfile.read_text()
     venv = tmp_path / "venv"
     subprocess.run(["uv", "venv", "--quiet", "--python", pythons()[python], venv], check=True)
-    words = ["uv", "pip", "sync", "--quiet", "--require-hashes", "--find-links", str(tmp_path / "one"), str(lockfile)]
-    subprocess.run([*words, "--python", str(python_of(venv))], check=True)
+    sync = ["uv", "pip", "sync", "--quiet", "--require-hashes", "--find-links", str(tmp_path / "one"), str(lockfile)]
+    subprocess.run([*sync, "--python", str(python_of(venv))], check=True)
     code = "import cmsis_nn; assert cmsis_nn.add(2, 3)[0] == 5"
     subprocess.run([python_of(venv), "-I", "-c", code], check=True)

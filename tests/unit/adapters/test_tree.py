@@ -96,7 +96,12 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "f").write_text("x")
     counted: list[Path] = []
     read = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: counted.append(path) or read(path))
+
+    def counting(path: Path) -> bytes:
+        counted.append(path)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counting)
     tree = Tree(tmp_path)
     assert tree.read("f") is tree.read("f")
     assert len(counted) == 1

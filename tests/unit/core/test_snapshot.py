@@ -31,9 +31,9 @@ def test_files_that_are_no_lockfiles_are_passed_over(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "said"),
     [
-        ("locks/grid.toml", "<<<<<<< ours\n", "broken TOML"),
+        ("locks/grid.toml", "<<<<<<< ours\n", "holds a merge conflict"),
         ("locks/grid.toml", "schema = 2\n", "schema 2, and this version of lockgrid reads 1"),
-        (PATH, "<<<<<<< ours\n", "the header names no environment"),
+        (PATH, "<<<<<<< ours\n", "holds a merge conflict"),
         (PATH, "# lockgrid lockfile, schema: 9\n", "schema 9"),
     ],
 )

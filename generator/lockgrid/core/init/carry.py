@@ -140,7 +140,10 @@ def _from_url(url: str, named: str, marker: str, place: Place, said: str, out: C
     wanted = _checked(requirement, place, said, out, doubt)
     if wanted is not None:
         what = f'{_NO_URL}, so "{text}" of the index is required instead'
-        out.notes.append(Note(place, said, what, "make sure that it is the same project, or take the line out"))
+        hint = "make sure that it is the same project, or take the line out"
+        if url.startswith("git+"):
+            hint += "; [git] in its place builds that commit: docs/git.md"
+        out.notes.append(Note(place, said, what, hint))
     return wanted
 
 

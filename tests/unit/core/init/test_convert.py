@@ -57,6 +57,7 @@ def test_what_a_url_names_is_asked_of_the_index_and_told_in_two_places(line: str
     assert found.requires("main") == [requirement]
     (note,) = found.notes
     assert note.startswith(f"{R}:1: ")
+    assert ("[git] in its place builds that commit" in note) == ("git+" in line)
     assert f'lockfiles hold no URLs, so "{requirement.replace("; ", " ; ")}"'.split(";")[0].strip('" ') in note
     assert "Is it the same project?" in found.texts["envs/main.toml"]
     assert f"# - {R}:1: " in found.texts["envs/main.toml"]

@@ -55,11 +55,11 @@ def _footer(grid: Grid) -> list[str]:
         lines.append(sentence)
     lines += source_lines(grid.sources)
     for because, cells in reasons(grid.cells).items():
-        lines += ["", f"unsupported ({cells[0].failed}): {cells_text(cells)}", f"  {because}"]
+        lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
 
 
-def cells_text(cells: Sequence[CellRecord]) -> str:
+def _cells(cells: Sequence[CellRecord]) -> str:
     """``vgf on linux-x86_64, Python 3.14``; many are grouped by environment and Python."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for cell in cells:

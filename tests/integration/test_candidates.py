@@ -48,7 +48,7 @@ def project(start: Start, index: LocalIndex) -> Project:
     """Return a locked project of which every package then has a newer release."""
     project = start(BASE)
     project.run("lock", "--as-of", "2026-03-01").expect(0)
-    project.store = project.home / "tomorrow"
+    project.store, project.cache = project.home / "tomorrow", project.home / "uv"
     index.add(wheel("lib", "1.1", requires=["dep>=1.1"]), core_metadata=True, uploaded="2026-04-01T00:00:00Z")
     index.add(wheel("dep", "1.1"), core_metadata=True, uploaded="2026-04-01T00:00:00Z")
     index.add(wheel("tool", "1.1"), core_metadata=True, uploaded="2026-04-01T00:00:00Z")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from integration.conftest import Start, few_targets
+from integration.conftest import LIB_AND_DEP, Start, few_targets
 from integration.locked import Locks
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.adapters.store import Store
@@ -21,13 +21,7 @@ from support.sandbox import Project
 from support.wheels import wheel
 
 BASE = f"""
-[[packages]]
-name = "lib"
-version = "1.0"
-requires = ["dep"]
-[[packages]]
-name = "dep"
-version = "1.0"
+{LIB_AND_DEP}
 [[packages]]
 name = "tool"
 version = "1.0"

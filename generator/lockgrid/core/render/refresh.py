@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lockgrid.core.holdback import Bound, HeldBack
 from lockgrid.core.moves import Move
+from lockgrid.core.render.summary import cells_text
 from lockgrid.model.grid import Blocker, CellRecord
 from lockgrid.model.spec import CooldownException
 
@@ -31,23 +32,6 @@ def render_cells(
             blocked.setdefault(", ".join(packages) or cell.because, []).append(cell)
     for packages_text, found in blocked.items():
         yield f"still unsupported: {cells_text(found)}, over {packages_text}"
-
-
-def cells_text(cells: Iterable[CellRecord]) -> str:
-    """``tosa, vgf on linux-x86_64, Python 3.13, 3.14``: those that share platforms and Pythons in one phrase."""
-    pythons: dict[tuple[str, str], list[str]] = {}
-    for cell in sorted(cells, key=lambda c: c.sort_key):
-        pythons.setdefault((cell.environment, cell.platform), []).append(cell.python)
-    platforms: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (environment, platform), found in pythons.items():
-        platforms.setdefault((environment, tuple(found)), []).append(platform)
-    environments: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for (environment, versions), where in platforms.items():
-        environments.setdefault((tuple(where), versions), []).append(environment)
-    return "; ".join(
-        f"{', '.join(names)} on {', '.join(where)}, Python {', '.join(versions)}"
-        for (where, versions), names in environments.items()
-    )
 
 
 def _blocker(blocker: Blocker) -> str:

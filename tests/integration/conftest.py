@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -37,6 +38,12 @@ pythons = {list(pythons)}
 glibc = "2.28"
 [targets.platforms.windows-x86_64]
 """
+
+
+def fresh_caches(project: Project) -> dict[str, str | None]:
+    """Empty caches of pages, as variables: what tomorrow's run would have."""
+    empty = tempfile.mkdtemp(dir=project.home)
+    return {"LOCKGRID_CACHE_DIR": f"{empty}/lockgrid", "UV_CACHE_DIR": f"{empty}/uv"}
 
 
 @pytest.fixture(scope="session")

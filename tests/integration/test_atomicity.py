@@ -48,9 +48,11 @@ def popen() -> Iterator[Popen]:
     """Return a function that starts an upgrade and does not wait; what still runs at the end is killed."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(project: Project, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def begin(
+        project: Project, env: Mapping[str, str] | None = None, words: tuple[str, ...] = ("lock", "--upgrade")
+    ) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lockgrid", "lock", "--upgrade"],
+            [sys.executable, "-m", "lockgrid", *words],
             cwd=project.folder,
             env=project.environment(env),
             stdout=subprocess.PIPE,
@@ -108,14 +110,17 @@ def interrupt(project: Project, running: subprocess.Popen[str]) -> None:
 @posix
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize("pattern", ["/simple/*", "*.metadata"])
-def test_an_interrupt_while_the_index_is_slow(project: Project, index: LocalIndex, popen: Popen, pattern: str) -> None:
+@pytest.mark.parametrize("words", [("lock", "--upgrade"), ("refresh",)], ids=["lock", "refresh"])
+def test_an_interrupt_while_the_index_is_slow(
+    project: Project, index: LocalIndex, popen: Popen, pattern: str, words: tuple[str, ...]
+) -> None:
     fault = index.fault(pattern, delay=30)
-    running = popen(project)
+    running = popen(project, words=words)
     wait_for(lambda: fault.hits)
     time.sleep(0.2)
     interrupt(project, running)
     index.clear_faults()
-    project.run("lock", "--upgrade").expect(0)
+    project.run(*words).expect(0)
     assert Locks(project).versions(*CELL) == {"lib": "1.1", "dep": "1.1"}
 
 

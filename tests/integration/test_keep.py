@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import tempfile
 
 import pytest
 
-from integration.conftest import LIB_AND_DEP, Start, few_targets
+from integration.conftest import LIB_AND_DEP, Start, few_targets, fresh_caches
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.sandbox import Project, Result
@@ -25,8 +24,7 @@ requires = ["lib"]
 
 def relock(project: Project, *args: str) -> Result:
     """Lock with empty caches of pages, as tomorrow's run would."""
-    empty = tempfile.mkdtemp(dir=project.home)
-    return project.run("lock", *args, env={"LOCKGRID_CACHE_DIR": f"{empty}/lockgrid", "UV_CACHE_DIR": f"{empty}/uv"})
+    return project.run("lock", *args, env=fresh_caches(project))
 
 
 @pytest.fixture

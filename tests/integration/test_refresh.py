@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from integration.conftest import LIB_AND_DEP, Start, few_targets
+from integration.conftest import LIB_AND_DEP, Start, few_targets, fresh_caches
 from integration.locked import Locks
 from support.index import LocalIndex
 from support.sandbox import Project, Result
@@ -26,12 +25,6 @@ requires = ["lib"]
 LOCKED = "2026-03-01"
 NOW = "2026-04-10"  # so the cut-off is the third of April
 COOL, YOUNG = "2026-04-02T12:00:00Z", "2026-04-05T12:00:00Z"
-
-
-def fresh_caches(project: Project) -> dict[str, str | None]:
-    """Empty caches of pages, as tomorrow's run would have."""
-    empty = tempfile.mkdtemp(dir=project.home)
-    return {"LOCKGRID_CACHE_DIR": f"{empty}/lockgrid", "UV_CACHE_DIR": f"{empty}/uv"}
 
 
 def refresh(project: Project, *args: str, now: str = NOW) -> Result:

@@ -16,10 +16,10 @@ from packaging.version import Version
 from lockgrid.core.candidates import Facts
 from lockgrid.core.spec import parse_spec
 from lockgrid.errors import InputError, Problem
-from lockgrid.model.grid import LockedPin, Pin, ProvenCell
+from lockgrid.model.grid import LockedPin, Lockfile, Pin, ProvenCell
 from lockgrid.model.index import DistMetadata, IndexFile, Page
 from lockgrid.model.spec import Declared, Environment, Override, Source, Spec
-from lockgrid.model.target import Platform, Target
+from lockgrid.model.target import Platform, Target, python_key
 
 HOST = "https://index.example"
 CUTOFF = datetime(2026, 6, 1, tzinfo=UTC)
@@ -119,6 +119,13 @@ def facts(*pages: Page, cutoff: datetime = CUTOFF, known: Sequence[str] = (), da
     """A page may be named by its key."""
     found = {p.name: p for p in pages}
     return Facts(cutoff=cutoff, pages=found, known_hashes=frozenset(known), dateless=frozenset(dateless))
+
+
+def old_lock(name: str, platform: str, *pins: LockedPin) -> dict[tuple[str, str], Lockfile]:
+    """The lockfile of one environment on one platform, as ``OldLocks``."""
+    pythons = tuple(sorted({python for one in pins for python in one.pythons}, key=python_key))
+    ordered = tuple(sorted(pins, key=lambda one: one.name))
+    return {(name, platform): Lockfile(environment=name, platform=platform, pythons=pythons, sdists=(), pins=ordered)}
 
 
 def simple_facts(*distributions: DistMetadata) -> Facts:

@@ -30,6 +30,7 @@ def grid_as_json(grid: Grid) -> dict[str, Any]:
     """The grid in the words of ``grid.toml``."""
     return {
         "exclude-newer": timestamp(grid.exclude_newer),
+        "exclude-newer-package": {name: timestamp(moment) for name, moment in grid.exclude_newer_package},
         "inputs": grid.inputs,
         "uv": grid.uv,
         "apart": list(grid.apart),

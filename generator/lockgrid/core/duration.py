@@ -43,14 +43,6 @@ def parse_duration(text: str) -> timedelta:
     return length
 
 
-def duration_text(length: timedelta) -> str:
-    """The same in words: ``7 days``, ``1 day 12 hours``, ``0 days``."""
-    hours, seconds = divmod(length.seconds, 3600)
-    parts = ((length.days, "day"), (hours, "hour"), (seconds // 60, "minute"))
-    said = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    return " ".join(said) or "0 days"
-
-
 _HINT = 'write "7 days"'
 # PEP 508, as packaging reads it.
 _PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

@@ -101,6 +101,9 @@ FOUND = st.builds(
 )
 
 
+MOMENT = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+
+
 @st.composite
 def grids(draw: st.DrawFn) -> Grid:
     cells = []
@@ -113,7 +116,7 @@ def grids(draw: st.DrawFn) -> Grid:
             blockers = tuple(draw(st.lists(BLOCKER, max_size=2)))
             cells.append(replace(head, proven=False, failed=draw(WORD), because=draw(WORD), blockers=blockers))
     return Grid(
-        exclude_newer=draw(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))),
+        exclude_newer=draw(MOMENT),
         inputs=draw(WORD),
         environments=draw(PAIRS),
         lockfiles=draw(PAIRS),
@@ -122,6 +125,7 @@ def grids(draw: st.DrawFn) -> Grid:
         apart=draw(WORDS),
         rules=draw(st.integers(0, 9)),
         findings=tuple(draw(st.lists(FOUND, max_size=3))),
+        exclude_newer_package=tuple(sorted(draw(st.dictionaries(WORD, MOMENT, max_size=3)).items())),
     )
 
 
@@ -142,7 +146,7 @@ def test_a_grid_of_an_older_lockgrid_may_lack_what_is_lockgrids_own() -> None:
     cell = '[[cells]]\nenvironment = "a"\nplatform = "b"\npython = "3.12"\nstatus = "unsupported"\nbecause = "c"\n'
     grid = parse_grid(text + cell)
     assert (grid.uv, grid.apart, grid.cells[0].blockers, grid.cells[0].because) == ("", (), (), "c")
-    assert (grid.rules, grid.findings) == (0, ())
+    assert (grid.rules, grid.findings, grid.exclude_newer_package) == (0, (), ())
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,15 @@ def test_the_options_of_the_preferences_agree_with_the_settings() -> None:
     assert options == {"prerelease-mode": settings["prerelease"], "exclude-newer": settings["exclude-newer"]}
 
 
+def test_packages_may_have_cut_offs_of_their_own() -> None:
+    moments = (("b", datetime(2026, 6, 2, 1, 2, 3, tzinfo=UTC)), ("c", None))
+    asked = request(environment("a", sources={"d@linux-x86_64": "x"}, dateless=True), cutoffs=moments)
+    settings = resolver_settings(asked, [])
+    assert settings["exclude-newer-package"] == {"b": "2026-06-02T01:02:03Z", "c": False, "d": False}
+    options = tomllib.loads(preferences_lock(asked, {"": HOST}))["options"]
+    assert options["exclude-newer-package"] == settings["exclude-newer-package"]
+
+
 def test_the_same_request_gives_the_same_text() -> None:
     one = request(environment("a", "b", targets=EVERYTHING))
     other = request(environment("a", "b", targets=EVERYTHING))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lockgrid.core.holdback import Bound, HeldBack
 from lockgrid.core.moves import Move
-from lockgrid.core.render.readme import reasons
 from lockgrid.core.render.summary import cells_text
 from lockgrid.model.grid import Blocker, CellRecord
 from lockgrid.model.spec import CooldownException
@@ -26,9 +25,13 @@ def render_cells(
         yield f"became possible: {cells_text(gained)}"
     if lost:
         yield f"lost: {cells_text(lost)}"
-    for blocked in reasons([cell for cell in cells if not cell.proven]).values():
-        packages = dict.fromkeys(_blocker(b) for cell in blocked for b in cell.blockers if b.package != "uv:")
-        yield f"still unsupported: {cells_text(blocked)}, over {', '.join(packages) or blocked[0].because}"
+    blocked: dict[str, list[CellRecord]] = {}
+    for cell in cells:
+        if not cell.proven:
+            packages = dict.fromkeys(_blocker(b) for b in cell.blockers if b.package != "uv:")
+            blocked.setdefault(", ".join(packages) or cell.because, []).append(cell)
+    for packages_text, found in blocked.items():
+        yield f"still unsupported: {cells_text(found)}, over {packages_text}"
 
 
 def _blocker(blocker: Blocker) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lockgrid.core.gitwheels import git_lines
 from lockgrid.core.render.found import found_lines
@@ -56,11 +56,11 @@ def _footer(grid: Grid) -> list[str]:
         lines.append(sentence)
     lines += [*source_lines(grid.sources), *git_lines(grid.git)]
     for because, cells in reasons(grid.cells).items():
-        lines += ["", f"unsupported ({cells[0].failed}): {cells_text(cells)}", f"  {because}"]
+        lines += ["", f"unsupported ({cells[0].failed}): {_cells(cells)}", f"  {because}"]
     return lines
 
 
-def cells_text(cells: Sequence[CellRecord]) -> str:
+def _cells(cells: Sequence[CellRecord]) -> str:
     """``vgf on linux-x86_64, Python 3.14``; many are grouped by environment and Python."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
@@ -69,6 +69,23 @@ def cells_text(cells: Sequence[CellRecord]) -> str:
         f"{environment} on {', '.join(where)}, Python {python}" for (environment, python), where in grouped.items()
     ]
     return "; ".join(parts)
+
+
+def cells_text(cells: Iterable[CellRecord]) -> str:
+    """``tosa, vgf on linux-x86_64, Python 3.13, 3.14``: those that share platforms and Pythons in one phrase."""
+    pythons: dict[tuple[str, str], list[str]] = {}
+    for cell in sorted(cells, key=lambda c: c.sort_key):
+        pythons.setdefault((cell.environment, cell.platform), []).append(cell.python)
+    platforms: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (environment, platform), found in pythons.items():
+        platforms.setdefault((environment, tuple(found)), []).append(platform)
+    environments: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (environment, versions), where in platforms.items():
+        environments.setdefault((tuple(where), versions), []).append(environment)
+    return "; ".join(
+        f"{', '.join(names)} on {', '.join(where)}, Python {', '.join(versions)}"
+        for (where, versions), names in environments.items()
+    )
 
 
 def render_summary(grid: Grid, written: Sequence[str], removed: Sequence[str], changes: Sequence[str]) -> str:

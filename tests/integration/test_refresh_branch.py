@@ -173,7 +173,7 @@ MOMENTS = 20
 # Widens what is quick: a git that is about to change something, or has just done so, takes its time.
 SLOW_GIT = """#!/bin/sh
 case " $* " in *" push "* | *" update-ref "* | *" commit-tree "* | *" write-tree "*)
-    sleep 0.1; git "$@"; code=$?; sleep 0.1; exit $code;;
+    sleep 0.15; git "$@"; code=$?; sleep 0.15; exit $code;;
 esac
 exec git "$@"
 """
@@ -255,8 +255,9 @@ def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer
         before = first if moment % 2 else ""
         for clone in (bot.forge.remote, bot.forge.clone):
             clone.git("update-ref", *([f"refs/heads/{BRANCH}", first] if before else ["-d", f"refs/heads/{BRANCH}"]))
-        # A third more than it took: the last ones are past the end, also where the machine is busier now.
-        killer.end((moment + chance.random()) / MOMENTS * seconds * 1.33, signal.SIGKILL)
+        # Denser towards the end, where it writes, and somewhat past it, since the machine may be busier now.
+        part = 1.2 * (1 - (1 - (moment + chance.random()) / MOMENTS) ** 2)
+        killer.end(part * seconds, signal.SIGKILL)
         came_through += killer.check(before) != before
         assert bot.forge.clone.state() == before_files
     assert 0 < came_through < MOMENTS, "all moments were on one side of the push"

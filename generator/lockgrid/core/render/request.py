@@ -97,9 +97,7 @@ def _summary(request: Request) -> str:
     text = f"`lockgrid refresh` renewed the locks with what was released up to {request.cutoff}, within what `envs/` "
     text += "asks for. Every cell was resolved and proven again."
     if request.tested:
-        text += (
-            f" Tested with {_code(request.tested.command)} before it was proposed ({runs_text(request.tested)})."
-        )
+        text += f" Tested with {_code(request.tested.command)} before it was proposed ({runs_text(request.tested)})."
     possible = f"\n\n**Became possible:** {prose('; '.join(request.gained))}" if request.gained else ""
     return f"{text}{possible}\n"
 

@@ -210,6 +210,11 @@ class Killer:
         self.trees.add(self.bot.forge.remote.git("rev-parse", f"{BRANCH}^{{tree}}"))
         return time.monotonic() - began
 
+    def put(self, tip: str) -> None:
+        """Let the branch stand at a commit, here and there; empty: nowhere."""
+        for clone in (self.bot.forge.remote, self.bot.forge.clone):
+            clone.git("update-ref", *([f"refs/heads/{BRANCH}", tip] if tip else ["-d", f"refs/heads/{BRANCH}"]))
+
     def end(self, after: float, number: signal.Signals) -> str:
         """Start one, and end it after some seconds, with all of its process group; return what it said."""
         running = self.start()
@@ -249,12 +254,13 @@ def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer
     first = bot.forge.remote.tip(BRANCH)
     for path in bot.project.store.glob("*.sqlite3*"):
         path.unlink()  # pages that know nothing of it
-    seconds = killer.complete()
+    killer.complete()
+    killer.put(first)
+    seconds = killer.complete()  # with the pages at hand, as the runs to come
     chance, before_files, came_through = random.Random(6), bot.forge.clone.state(), 0
     for moment in range(MOMENTS):
         before = first if moment % 2 else ""
-        for clone in (bot.forge.remote, bot.forge.clone):
-            clone.git("update-ref", *([f"refs/heads/{BRANCH}", first] if before else ["-d", f"refs/heads/{BRANCH}"]))
+        killer.put(before)
         # Denser towards the end, where it writes, and somewhat past it, since the machine may be busier now.
         part = 1.2 * (1 - (1 - (moment + chance.random()) / MOMENTS) ** 2)
         killer.end(part * seconds, signal.SIGKILL)
@@ -271,8 +277,7 @@ def test_interrupted_it_ends_at_once_and_says_so(killer: Killer, bot: Bot) -> No
     seconds = killer.complete()
     before_files = bot.forge.clone.state()
     for part in (0.5, 0.75, 0.95):
-        for clone in (bot.forge.remote, bot.forge.clone):
-            clone.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+        killer.put("")
         said = killer.end(part * seconds, signal.SIGINT)
         killer.check("")
         assert bot.forge.clone.state() == before_files

@@ -173,7 +173,7 @@ MOMENTS = 20
 # Widens what is quick: a git that is about to change something, or has just done so, takes its time.
 SLOW_GIT = """#!/bin/sh
 case " $* " in *" push "* | *" update-ref "* | *" commit-tree "* | *" write-tree "*)
-    sleep 0.1; git "$@"; code=$?; sleep 0.1; exit $code;;
+    sleep 0.15; git "$@"; code=$?; sleep 0.15; exit $code;;
 esac
 exec git "$@"
 """
@@ -209,6 +209,11 @@ class Killer:
         assert running.returncode == 0, out + err
         self.trees.add(self.bot.forge.remote.git("rev-parse", f"{BRANCH}^{{tree}}"))
         return time.monotonic() - began
+
+    def put(self, tip: str) -> None:
+        """Let the branch stand at a commit, here and there; empty: nowhere."""
+        for clone in (self.bot.forge.remote, self.bot.forge.clone):
+            clone.git("update-ref", *([f"refs/heads/{BRANCH}", tip] if tip else ["-d", f"refs/heads/{BRANCH}"]))
 
     def end(self, after: float, number: signal.Signals) -> str:
         """Start one, and end it after some seconds, with all of its process group; return what it said."""
@@ -249,14 +254,16 @@ def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer
     first = bot.forge.remote.tip(BRANCH)
     for path in bot.project.store.glob("*.sqlite3*"):
         path.unlink()  # pages that know nothing of it
-    seconds = killer.complete()
+    killer.complete()
+    killer.put(first)
+    seconds = killer.complete()  # with the pages at hand, as the runs to come
     chance, before_files, came_through = random.Random(6), bot.forge.clone.state(), 0
     for moment in range(MOMENTS):
         before = first if moment % 2 else ""
-        for clone in (bot.forge.remote, bot.forge.clone):
-            clone.git("update-ref", *([f"refs/heads/{BRANCH}", first] if before else ["-d", f"refs/heads/{BRANCH}"]))
-        # A third more than it took: the last ones are past the end, also where the machine is busier now.
-        killer.end((moment + chance.random()) / MOMENTS * seconds * 1.33, signal.SIGKILL)
+        killer.put(before)
+        # Denser towards the end, where it writes, and somewhat past it, since the machine may be busier now.
+        part = 1.2 * (1 - (1 - (moment + chance.random()) / MOMENTS) ** 2)
+        killer.end(part * seconds, signal.SIGKILL)
         came_through += killer.check(before) != before
         assert bot.forge.clone.state() == before_files
     assert 0 < came_through < MOMENTS, "all moments were on one side of the push"
@@ -270,8 +277,7 @@ def test_interrupted_it_ends_at_once_and_says_so(killer: Killer, bot: Bot) -> No
     seconds = killer.complete()
     before_files = bot.forge.clone.state()
     for part in (0.5, 0.75, 0.95):
-        for clone in (bot.forge.remote, bot.forge.clone):
-            clone.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+        killer.put("")
         said = killer.end(part * seconds, signal.SIGINT)
         killer.check("")
         assert bot.forge.clone.state() == before_files

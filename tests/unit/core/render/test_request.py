@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 
 from lockgrid.core.diff import diff
+from lockgrid.core.render import diff_markdown
 from lockgrid.core.render.request import (
     BODY_LIMIT,
     MESSAGE_LIMIT,
@@ -82,7 +83,9 @@ def moving(*moves: tuple[str, str, str], along: int = 0) -> Request:
 
 
 def test_the_body() -> None:
-    golden("request.md", render_request(REQUEST))
+    body = render_request(REQUEST)
+    assert diff_markdown.render(the_diff()) in body
+    golden("request.md", render_request(replace(REQUEST, diff=NOTHING)))
 
 
 def test_the_message() -> None:

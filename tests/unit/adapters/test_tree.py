@@ -97,9 +97,9 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     counted: list[Path] = []
     read = Path.read_bytes
 
-    def counting(self: Path) -> bytes:
-        counted.append(self)
-        return read(self)
+    def counting(path: Path) -> bytes:
+        counted.append(path)
+        return read(path)
 
     monkeypatch.setattr(Path, "read_bytes", counting)
     tree = Tree(tmp_path)

@@ -132,6 +132,7 @@ def test_the_whole_version_is_taken_and_no_part(sample: Sample, held: str) -> No
         (Match(kind=Kind.SHELL, name="V"), "V=release/0.28\n", "0.28", False),
         (Match(kind=Kind.SHELL, name="V"), "ARG V=0.28\n", "0.28", False),
         (Match(kind=Kind.CMAKE_SET, name="V"), "set(V [=[1.2]=])", "1.2", False),
+        (Match(kind=Kind.CMAKE_SET, name="V"), 'set("V" 1.2)', "1.2", False),
         (Match(kind=Kind.CMAKE_GIT_TAG, name="nn"), "CPMAddPackage(NAME nn GIT_TAG v1.2)", "1.2", False),
         (Match(kind=Kind.REGEX, name="-(?P<v>[0-9.]+)-linux"), "x-1.2-linux.tar.gz", "1.2", False),
         (Match(kind=Kind.REGEX, name="(?P<v>v[0-9.]+)[.]tar"), "x-v1.2.tar.gz", "1.2", False),
@@ -199,6 +200,32 @@ def test_a_pattern_that_would_stand_still_in_re_answers() -> None:
     match = Match(kind=Kind.REGEX, name="^(?:a*)*b(?P<version>[0-9.]+)$")
     text = "a" * 50_000 + "\nab1.2\n"
     assert find_place(Text(text), match).text == "1.2"
+
+
+def test_a_pattern_stays_on_its_line() -> None:
+    match = Match(kind=Kind.REGEX, name="V=(?P<version>[^;]*);")
+    assert find_place(Text("V=1\n.2;\nV=1.3;"), match).text == "1.3"
+
+
+@pytest.mark.parametrize(
+    ("match", "text"),
+    [
+        (Match(kind=Kind.REQUIREMENT, name="a"), "a==1.2"),
+        (Match(kind=Kind.DEPENDENCY, name="a", build=True), "build-system.requires = ['a==1.2']"),
+        (Match(kind=Kind.CMAKE_SET, name="V"), "set(V 1.2)"),
+        (Match(kind=Kind.CMAKE_GIT_TAG, name="V"), "F(V GIT_TAG 1.2)"),
+        (Match(kind=Kind.SHELL, name="V"), "V=1.2"),
+        (Match(kind=Kind.PYTHON, name="V"), "V='1.2'"),
+        (Match(kind=Kind.TOML, key=("V",)), "V='1.2'"),
+        (Match(kind=Kind.JSON, key=("V",)), '{"V":"1.2"}'),
+        (Match(kind=Kind.YAML, key=("V",)), "V: 1.2\nW: 1.2"),
+        (Match(kind=Kind.REGEX, name="^V (?P<version>.*)$"), "V 1.2"),
+    ],
+)
+def test_the_first_line_is_found_behind_a_mark(match: Match, text: str) -> None:
+    place = find_place(Text(f"\ufeff{text}"), match)
+    assert (place.text, place.start) == ("1.2", text.index("1.2") + 1)
+    assert Text(f"\ufeff{text}").position(place.start) == (1, text.index("1.2") + 1)
 
 
 def test_positions_count_lines_and_columns_from_one() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.installers import new_venv, pip_install
-from integration.machine import HERE, PYTHON, python_of
+from integration.installers import lockfile_of, new_venv, pip_install
+from integration.machine import PYTHON, python_of
 from integration.test_git import Toolchain, built, copy, pytestmark, tools
 from support.gitrepo import PACKAGE, pythons, two_pythons
 
@@ -46,7 +46,7 @@ def runs(venv: Path) -> str:
     return done.stdout.strip()
 
 
-LOCKFILE = f"locks/app/{HERE}.txt"
+LOCKFILE = lockfile_of("app")
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -81,6 +81,6 @@ def test_uv_refuses_other_bytes(copy: Toolchain, tmp_path: Path) -> None:
 @pytest.mark.skipif(PYTHON not in two_pythons(), reason="the Python of the tests has no headers")
 def test_pip_installs_it_from_the_folder(built: Toolchain, tmp_path: Path) -> None:
     python = new_venv(built.project, tmp_path / "venv")
-    words = ("--require-hashes", "-r", LOCKFILE, "--find-links", str(built.wheels))
+    words = ("--require-hashes", "-r", lockfile_of("app"), "--find-links", str(built.wheels))
     pip_install(built.project, python, *words).expect(0)
     assert runs(tmp_path / "venv").startswith("5 ")

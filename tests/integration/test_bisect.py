@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from integration.conftest import Start, few_targets
+from integration.conftest import Start, few_targets, fresh_caches
 from integration.locked import Locks
-from integration.test_refresh import LOCKED, NOW, fresh_caches, lock
+from integration.test_refresh import LOCKED, NOW, lock
 from support.index import LocalIndex
 from support.sandbox import Project, Result
 from support.wheels import wheel

@@ -90,6 +90,16 @@ def test_against_head_a_tag_and_a_folder(go: Go, project: Path) -> None:
         assert "licences: not known of x: lockgrid diff --licences asks the index" in done.out
 
 
+def test_a_folder_without_locks_does_not_hide_a_branch(go: Go, project: Path) -> None:
+    git(project, "branch", "envs")
+    assert "x 1 -> 2" in go("diff", "envs").out
+
+
+def test_the_own_locks_by_their_folder_are_no_difference(go: Go) -> None:
+    for word in (".", "locks"):
+        assert "no difference" in go("diff", word).out
+
+
 def test_between_revisions(go: Go, project: Path) -> None:
     commit_all(project)
     assert "x 1 -> 2" in go("diff", "v1..HEAD").out
@@ -117,7 +127,7 @@ def test_json_in_either_spelling(go: Go) -> None:
     ("words", "said"),
     [
         (["nothing"], "nothing: is no revision of this repository"),
-        (["envs"], "envs: is a folder without locks/grid.toml"),
+        (["envs"], "envs: is a folder without locks/grid.toml, and no revision"),
         (["--json", "--format", "text"], "contradict each other"),
         (["--osv-url", "x"], "--osv-url goes with --service osv"),
         (["HEAD", "HEAD"], "unexpected extra argument"),
@@ -222,7 +232,9 @@ def test_only_what_changed(go: Go, project: Path) -> None:
 
 def test_a_file_that_everything_hangs_on(go: Go, project: Path) -> None:
     words = ["matrix", "--json", "--changed-since", "v1", "--all-if", "noxfile.py", "--all-if", "sessions"]
-    assert len(included(go(*words))) == 1
+    done = go(*words)
+    assert len(included(done)) == 1
+    assert "note: --all-if noxfile.py: there is no such file" in done.err
     (project / "sessions").mkdir()
     (project / "sessions" / "cell.py").write_text("")
     done = go(*words)
@@ -250,6 +262,8 @@ def test_a_revision_that_cannot_be_compared_is_everything(go: Go, project: Path)
         (["--changed-since", "nothing"], "is no revision"),
         (["--changed-since", ""], "names no revision"),
         (["--all-if", "x"], "goes with --changed-since"),
+        (["--changed-since", "v1", "--all-if", "/etc"], "--all-if /etc: is not below the project"),
+        (["--changed-since", "v1", "--all-if", "a/../.."], "is not below the project"),
     ],
 )
 def test_wrong_words_of_matrix_are_wrong_input(words: list[str], said: str, go: Go) -> None:

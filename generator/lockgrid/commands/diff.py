@@ -46,14 +46,18 @@ def _sides(words: str) -> tuple[str, str]:
 
 
 def _old(context: Context, name: str) -> tuple[Snapshot, Side]:
+    """The locks in a folder; where the name is that of none with locks, at a revision."""
     folder = Path(name)
-    if not folder.is_dir():
+    for root in (folder, folder.absolute().parent):
+        if (root / GRID).is_file() and (root == folder or (folder / "grid.toml").is_file()):
+            return read_snapshot(read_files(Store(root)), origin=name), Side(name=name)
+    try:
         return at_revision(context, name)
-    root = folder if (folder / GRID).is_file() or not (folder / "grid.toml").is_file() else folder.parent
-    if root == folder and not (root / GRID).is_file():
-        what, hint = "is a folder without locks/grid.toml", f"write refs/heads/{name} if a branch is meant"
-        raise InputError([Problem(file="command line", key=name, what=what, hint=hint)])
-    return read_snapshot(read_files(Store(root)), origin=name), Side(name=name)
+    except InputError as error:
+        if not folder.is_dir():
+            raise
+        what = f"is a folder without {GRID}, and no revision"
+        raise InputError([Problem(file="command line", key=name, what=what)]) from error
 
 
 def at_revision(context: Context, revision: str) -> tuple[Snapshot, Side]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 
 from lockgrid.adapters.git import Git
 from lockgrid.commands.context import Context, unknown_environment
@@ -12,7 +13,7 @@ from lockgrid.core.flows import FOLDER, changed_flows, differing_files
 from lockgrid.core.matrix import LIMIT, Job, changed_cells, jobs
 from lockgrid.core.snapshot import read_snapshot
 from lockgrid.core.spec import parse_spec
-from lockgrid.errors import InputError
+from lockgrid.errors import InputError, Problem
 
 
 def matrix(
@@ -33,10 +34,19 @@ def matrix(
     flows = context.store.tree([FOLDER])
     found = jobs(spec, grid, flows.keys(), environments)
     if since:
+        _check_paths(all_if)
         found = _changed(context, found, since, flows, all_if)
     if len(found) > LIMIT:
         context.progress.note(f"{len(found)} jobs: GitHub refuses a matrix of more than {LIMIT}; name environments")
     return found
+
+
+def _check_paths(paths: Sequence[str]) -> None:
+    """They must be below the project: git would not find others there."""
+    wrong = [path for path in paths if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
+    if wrong:
+        what, hint = "is not below the project", "write it as from the folder of envs/"
+        raise InputError([Problem(file="command line", key=f"--all-if {path}", what=what, hint=hint) for path in wrong])
 
 
 def _changed(
@@ -47,9 +57,14 @@ def _changed(
         return found
     git = Git(context.store.root, context.environ)
     commit = git.resolve(since)
-    if all_if and (paths := differing_files(git.blobs(commit, all_if), context.store.tree(all_if))):
-        context.progress.note(f"{min(paths)} is not as in {since}: every cell")
-        return found
+    if all_if:
+        old_files, new_files = git.blobs(commit, all_if), context.store.tree(all_if)
+        for top in all_if:
+            if not any(PurePosixPath(path).is_relative_to(top) for path in (*old_files, *new_files)):
+                context.progress.note(f"--all-if {top}: there is no such file, neither now nor in {since}")
+        if paths := differing_files(old_files, new_files):
+            context.progress.note(f"{min(paths)} is not as in {since}: every cell")
+            return found
     files = git.files(commit)
     try:
         old_spec = parse_spec({p: t for p, t in files.items() if p.startswith("envs/") and p.count("/") == 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import Index
@@ -44,6 +44,7 @@ class Learner:
     now: float
     remembered: bool = False  # the scan was: then the proofs probably are too
     noted: set[str] = field(default_factory=set)
+    scanned: dict[tuple[Environment, ...], Blockers] = field(default_factory=dict)  # by this process
 
     def note_once(self, text: str) -> None:
         """Something that should stay readable after the run, however often it is met."""
@@ -108,13 +109,16 @@ class Learner:
 
     def recall(self, environments: Sequence[Environment]) -> Blockers | None:
         """The outcome of an earlier scan, if all that it read is as it was; it may well be that there is no blocker."""
-        known = self.kept("scan", scan_key(environments))
-        outcome = decode_scan(known, environments, self.facts) if known else None
+        outcome = self.scanned.get(_unheld(environments))
+        if outcome is None:
+            known = self.kept("scan", scan_key(environments))
+            outcome = decode_scan(known, environments, self.facts) if known else None
         self.remembered = outcome is not None
         return outcome
 
     def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
         """Keep the outcome of a scan for the next run. For input that was found faultless."""
+        self.scanned[_unheld(environments)] = dict(blockers)
         value = encode_scan(blockers, self.facts)
         if value is not None:
             self.keep("scan", scan_key(environments), value)
@@ -172,6 +176,11 @@ class Learner:
         self.pages({name for scan in scans for name in scan.pages})
         files = {sha: file for scan in scans for sha, file in scan.files.items()}
         self.facts.metadata |= self.index.metadata(files.values())
+
+
+def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
+    """What a scan hangs on: no hold."""
+    return tuple(replace(environment, holds=()) for environment in environments)
 
 
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:

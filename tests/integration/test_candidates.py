@@ -15,7 +15,6 @@ from lockgrid.commands.candidate import CandidateOptions, make_candidate, open_w
 from lockgrid.commands.context import Context
 from lockgrid.errors import UnsatisfiableError
 from lockgrid.model.cutoff import Cutoff
-from lockgrid.terminal import open_progress
 from support.index import LocalIndex
 from support.sandbox import Project
 from support.wheels import wheel
@@ -49,9 +48,28 @@ def project(start: Start, index: LocalIndex) -> Project:
     return project
 
 
+class Steps:
+    """Progress that remembers its steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+    def advance(self, done: int, total: int) -> None:
+        """Not remembered."""
+
+    def transfer(self, done: int, total: int) -> None:
+        """Not remembered."""
+
+    def note(self, text: str) -> None:
+        """Not remembered."""
+
+
 @pytest.fixture
 def context(project: Project) -> Iterator[Context]:
-    context = Context(Store(project.folder), project.environment(), lambda: NOW.timestamp(), open_progress(quiet=True))
+    context = Context(Store(project.folder), project.environment(), lambda: NOW.timestamp(), Steps())
     with context.store.exclusive(cache_folder(context.environ), context.progress.note):
         yield context
 
@@ -81,11 +99,15 @@ def test_a_candidate_is_what_would_be_written_and_is_not(project: Project, conte
 def test_several_candidates_share_what_is_learnt_and_nothing_else(project: Project, context: Context) -> None:
     before, spec = project.snapshot("."), context.spec()
     found = []
+    assert isinstance(context.progress, Steps)
     with open_workshop(context, spec, CUTOFF) as workshop:
         first = make_candidate(context, spec, CandidateOptions(cutoff=CUTOFF), workshop)
+        context.progress.steps.clear()
         for held in ({"tool": "<=1.0"}, {"dep": "<=1.0"}, {"dep": "<=1.0", "tool": "==1.0"}, {}):
             options = CandidateOptions(cutoff=CUTOFF, held=held)
             found.append(make_candidate(context, spec, options, workshop))
+        asked = [step for step in context.progress.steps if "pages" in step or "cannot be" in step]
+        assert asked == []
         earlier = Cutoff(moment=datetime(2026, 3, 1, tzinfo=UTC))
         found.append(make_candidate(context, spec, CandidateOptions(cutoff=earlier), workshop))
     assert [[move.text for move in candidate.moves] for candidate in found] == [

@@ -96,7 +96,7 @@ class Workshop:
             self.learner.pages(locked)
             cutoffs, keeping = keep_young(cutoff, locked, self.learner.facts)
             facts = self.learner.facts.as_of(cutoffs, keeping)
-            self._learners[cutoff] = replace(self.learner, facts=facts)
+            self._learners[cutoff] = replace(self.learner, facts=facts, scanned={})
         return self._learners[cutoff]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.index import METADATA, Index
@@ -46,6 +46,7 @@ class Learner:
     remembered: bool = False  # the scan was: then the proofs probably are too
     noted: set[str] = field(default_factory=set)
     git: Mapping[Identity, Known] = field(default_factory=dict)
+    scanned: dict[tuple[Environment, ...], Blockers] = field(default_factory=dict)  # by this process
 
     def note_once(self, text: str) -> None:
         """Something that should stay readable after the run, however often it is met."""
@@ -110,13 +111,16 @@ class Learner:
 
     def recall(self, environments: Sequence[Environment]) -> Blockers | None:
         """The outcome of an earlier scan, if all that it read is as it was; it may well be that there is no blocker."""
-        known = self.kept("scan", scan_key(environments))
-        outcome = decode_scan(known, environments, self.facts) if known else None
+        outcome = self.scanned.get(_unheld(environments))
+        if outcome is None:
+            known = self.kept("scan", scan_key(environments))
+            outcome = decode_scan(known, environments, self.facts) if known else None
         self.remembered = outcome is not None
         return outcome
 
     def remember(self, environments: Sequence[Environment], blockers: Blockers) -> None:
         """Keep the outcome of a scan for the next run. For input that was found faultless."""
+        self.scanned[_unheld(environments)] = dict(blockers)
         value = encode_scan(blockers, self.facts)
         if value is not None:
             self.keep("scan", scan_key(environments), value)
@@ -181,6 +185,11 @@ def kept_licences(cache: Cache, shas: Iterable[str]) -> dict[str, Licence]:
     wanted = list(shas)
     found = {sha: _decode_sdist(value).licence for sha, value in cache.get(_SDIST, wanted).items()}
     return found | {sha: decode_metadata(value).licence for sha, value in cache.get(METADATA, wanted).items()}
+
+
+def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
+    """What a scan hangs on: no hold."""
+    return tuple(replace(environment, holds=()) for environment in environments)
 
 
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:

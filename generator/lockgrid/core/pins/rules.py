@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable
 from functools import partial
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from packaging.utils import InvalidName, canonicalize_name
@@ -34,6 +35,7 @@ _PACKAGES = (Kind.REQUIREMENT, Kind.DEPENDENCY)
 _KEYS = (Kind.TOML, Kind.JSON, Kind.YAML)
 #: What a variable may be called; CMake and shells of strangers take more than Python does.
 _VARIABLE = re.compile(r"[A-Za-z0-9_.+/-]+")
+_DRIVE = re.compile(r"[A-Za-z]:")  # of Windows
 
 
 def parse_pins(text: str, file: str = PATH) -> tuple[PinRule, ...]:
@@ -224,7 +226,7 @@ class _Reader:
         parts = PurePosixPath(path).parts
         if "\\" in path:
             self.say(key, f"{path!r}: write / between folders, on every system")
-        elif not parts or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or ".." in parts:
+        elif not parts or PurePosixPath(path).is_absolute() or _DRIVE.match(path) or ".." in parts:
             self.say(key, f"{path!r} is no path inside the project or the tree")
         elif any(letter in path for letter in "*?["):
             self.say(key, f"{path!r}: a copy is one file, not a pattern", "list each file, so that none is lost unseen")
@@ -232,8 +234,6 @@ class _Reader:
 
 
 def _differs(table: Table) -> Differs:
-    import datetime
-
     why = table.required("why", string, "-")
     until = table.required("until", date, datetime.date.max)
     return Differs(why=why, until=until.date() if isinstance(until, datetime.datetime) else until)

@@ -18,8 +18,12 @@ import pytest
 from integration.conftest import Start
 from integration.test_atomicity import processes_of, wait_for
 from integration.test_refresh import BASE, COOL, LOCKED, NOW, lock
+from lockgrid.adapters.store import Store
+from lockgrid.commands.context import Context
+from lockgrid.commands.publish import Place, open_draft
 from lockgrid.core.published import is_own
 from lockgrid.model.branch import Commit
+from lockgrid.terminal import open_progress
 from support.clones import GIT_ENVIRONMENT, Clone, Forge
 from support.index import LocalIndex
 from support.sandbox import Project, Result
@@ -210,6 +214,18 @@ class Killer:
         self.trees.add(self.bot.forge.remote.git("rev-parse", f"{BRANCH}^{{tree}}"))
         return time.monotonic() - began
 
+    def another(self) -> str:
+        """Make a commit of another refresh, which both repositories know; return it."""
+        clone = self.bot.forge.clone
+        context = Context(
+            store=Store(clone.folder), environ=self.env, clock=time.time, progress=open_progress(quiet=True)
+        )
+        with open_draft(context, Place(branch="other")) as draft:
+            (draft.project / LOCK).write_text("# another\n", encoding="utf-8")
+            commit = draft.propose([LOCK], "Refresh").commit
+        clone.git("push", "-q", "origin", "other")
+        return commit
+
     def put(self, tip: str) -> None:
         """Let the branch stand at a commit, here and there; empty: nowhere."""
         for clone in (self.bot.forge.remote, self.bot.forge.clone):
@@ -247,16 +263,13 @@ def killer(bot: Bot, tmp_path: Path) -> Iterator[Killer]:
     wait_for(lambda: not processes_of(bot.project.store))
 
 
-def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer, bot: Bot, index: LocalIndex) -> None:
+def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer, bot: Bot) -> None:
     """Half of the moments from no branch, half from one that another content is about to replace."""
     killer.complete()
-    index.add(wheel("dep", "1.1"), core_metadata=True, uploaded=COOL)
-    first = bot.forge.remote.tip(BRANCH)
-    for path in bot.project.store.glob("*.sqlite3*"):
-        path.unlink()  # pages that know nothing of it
-    killer.complete()
+    first = killer.another()
     killer.put(first)
     seconds = killer.complete()  # with the pages at hand, as the runs to come
+    assert bot.tips[0] != first
     chance, before_files, came_through = random.Random(6), bot.forge.clone.state(), 0
     for moment in range(MOMENTS):
         before = first if moment % 2 else ""

@@ -69,18 +69,16 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
     the test fails and no update is to blame.
     """
     begin = time.perf_counter()
-    spec = context.spec()
     now = options.as_of or datetime.fromtimestamp(int(context.clock()), UTC)
-    cutoff = cooled(spec, now)
-    with (
-        context.store.exclusive(cache_folder(context.environ), context.progress.note),
-        open_workshop(context, spec, cutoff, options.environments) as workshop,
-    ):
-        candidate, back, tested = _proposed(context, spec, cutoff, workshop, options)
-        if not options.dry_run:
-            candidate.write(context)
-        facts = workshop.learner_as_of(spec, cutoff).facts
-        held = bounds(workshop.wanted, workshop.old.locks, facts)
+    with context.store.exclusive(cache_folder(context.environ), context.progress.note):
+        spec = context.spec()  # not before: the run that this one waited for may have written holds
+        cutoff = cooled(spec, now)
+        with open_workshop(context, spec, cutoff, options.environments) as workshop:
+            candidate, back, tested = _proposed(context, spec, cutoff, workshop, options)
+            if not options.dry_run:
+                candidate.write(context)
+            facts = workshop.learner_as_of(spec, cutoff).facts
+            held = bounds(workshop.wanted, workshop.old.locks, facts)
     return Refreshed(
         candidate=candidate,
         back=back,

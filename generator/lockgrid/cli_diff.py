@@ -48,6 +48,8 @@ def diff(
         raise click.UsageError(f"--json and --format {format_} contradict each other")
     if service != "osv" and osv_url:
         raise click.UsageError("--osv-url goes with --service osv")
+    if not revision:
+        raise click.UsageError("REV is empty")
     options = Options(licences=licences, advisories=advisories, service=service, osv_url=osv_url)
     with open_context(context) as ports:
         found = diff_grid(ports, revision, options)

@@ -234,3 +234,23 @@ def test_a_merge_is_locked_as_of_the_later_side(project: Project) -> None:
     mend(project)
     assert Locks(project).versions(*CELL) == {"lib": "1.1", "dep": "1.1"}
     assert Locks(project).cutoff.startswith("2026-02-20")
+
+
+@pytest.mark.parametrize("attributes", ["", "locks/** -merge\n"], ids=["markers", "no markers"])
+def test_a_refresh_does_not_go_on_from_one_side(project: Project, attributes: str) -> None:
+    write(".gitattributes", attributes)(project)
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "attributes")
+    git(project, "tag", "-f", "start")
+    branch(project, "a", "-P", "lib")
+    branch(project, "b", "-P", "dep", "--as-of", "2026-02-20")
+    merge(project, "a", "b")
+    before = project.snapshot(".")
+    result = project.run("refresh").expect(2)
+    assert "locks/app/linux-x86_64.txt: a merge left it in conflict" in result.err
+    assert "run `lockgrid lock`" in result.err
+    assert project.snapshot(".") == before
+    mend(project)
+    git(project, "add", ".")
+    project.run("refresh").expect(0)
+    assert Locks(project).versions(*CELL) == {"lib": "1.1", "dep": "1.2"}

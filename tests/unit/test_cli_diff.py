@@ -129,6 +129,7 @@ def test_json_in_either_spelling(go: Go) -> None:
         (["nothing"], "nothing: is no revision of this repository"),
         (["envs"], "envs: is a folder without locks/grid.toml, and no revision"),
         (["--json", "--format", "text"], "contradict each other"),
+        ([""], "REV is empty"),
         (["--osv-url", "x"], "--osv-url goes with --service osv"),
         (["HEAD", "HEAD"], "unexpected extra argument"),
     ],

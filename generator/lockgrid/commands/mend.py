@@ -63,6 +63,16 @@ def mend(context: Context) -> Mended:
     return Mended(context=replace(context, store=store), cutoff=cutoff, files=tuple(sorted(texts)))
 
 
+def require_merged(context: Context) -> None:
+    """Raise ``InputError`` where a merge left conflicts in what ``lock`` writes: one side is not all of it."""
+    paths = [GRID, *(f"locks/{path}" for path in context.store.lockfiles()), extras.PATH, readme.PATH]
+    found = set(_unmerged(context)) | {path for path in paths if _marked(context, path)}
+    if found:
+        problems = [Problem(file=path, what="a merge left it in conflict") for path in sorted(found)]
+        next_step = "run `lockgrid lock`, which makes one of both sides, and `git add` what it names; then go on here"
+        raise InputError(problems, next_step=next_step)
+
+
 def _unmerged(context: Context) -> dict[str, Sides]:
     """The sides of the files below ``locks/`` as they were committed, where git is in the middle of a merge."""
     try:

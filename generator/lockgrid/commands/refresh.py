@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.candidate import Candidate, CandidateOptions, Workshop, make_candidate, open_workshop
 from lockgrid.commands.context import Context
+from lockgrid.commands.mend import require_merged
 from lockgrid.core.changes import loss
 from lockgrid.core.cooldown import cooled, ended
 from lockgrid.core.gridfile import cell_values
@@ -72,6 +73,7 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
     now = options.as_of or datetime.fromtimestamp(int(context.clock()), UTC)
     with context.store.exclusive(cache_folder(context.environ), context.progress.note):
         spec = context.spec()  # not before: the run that this one waited for may have written holds
+        require_merged(context)
         cutoff = cooled(spec, now)
         with open_workshop(context, spec, cutoff, options.environments) as workshop:
             candidate, back, tested = _proposed(context, spec, cutoff, workshop, options)

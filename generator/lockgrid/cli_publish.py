@@ -9,8 +9,7 @@ import click
 
 from lockgrid.cli_base import json_option, open_context, print_json
 from lockgrid.errors import InputError, Problem
-
-DEFAULT_BRANCH = "lockgrid/refresh"
+from lockgrid.model.branch import DEFAULT_BRANCH
 
 
 def branch_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ import click
 
 from lockgrid.cli_base import as_of_option, json_option, open_context, print_json
 from lockgrid.cli_publish import branch_options
+from lockgrid.model.branch import DEFAULT_BRANCH
 
 if TYPE_CHECKING:
     from lockgrid.commands.request import RequestOptions
@@ -86,7 +87,7 @@ def _request(
 ) -> RequestOptions:
     """What the options of the branch and the body ask for; raises ``UsageError``."""
     from lockgrid.commands.difffacts import Options
-    from lockgrid.commands.publish import DEFAULT_BRANCH, Place
+    from lockgrid.commands.publish import Place
     from lockgrid.commands.request import RequestOptions
 
     if not commit and {branch, remote, base} != {None}:

@@ -17,6 +17,7 @@ from lockgrid.adapters.store import Store
 from lockgrid.commands.context import Context
 from lockgrid.commands.publish import Place, open_draft
 from lockgrid.core.gridfile import parse_grid
+from lockgrid.model.branch import DEFAULT_BRANCH
 from lockgrid.terminal import open_progress
 from support.clones import GIT_ENVIRONMENT, Clone, Forge
 from support.sandbox import Result
@@ -219,10 +220,7 @@ def test_the_linters_find_what_they_are_there_for(said: Mapping[str, str], name:
 
 
 def test_the_bots_branch_has_one_name() -> None:
-    from lockgrid.cli_publish import DEFAULT_BRANCH as OPTION
-    from lockgrid.commands.publish import DEFAULT_BRANCH
-
-    assert OPTION == DEFAULT_BRANCH == BRANCH
+    assert DEFAULT_BRANCH == BRANCH
     assert all(BRANCH in workflow.read_text(encoding="utf-8") for workflow in WORKFLOWS)
 
 

@@ -19,9 +19,8 @@ from lockgrid.adapters.store import Store
 from lockgrid.commands.context import Context
 from lockgrid.core.published import foreign_files, is_own, same_but_for_dates, sign
 from lockgrid.errors import InputError, Problem, ToolError
-from lockgrid.model.branch import Commit, Outcome
+from lockgrid.model.branch import DEFAULT_BRANCH, Commit, Outcome
 
-DEFAULT_BRANCH = "lockgrid/refresh"
 _THEIRS = (
     "merge the branch, or move these commits to another one and delete it, then run again; nothing of it was touched"
 )

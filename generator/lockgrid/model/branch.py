@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: The branch of proposals, where none is named.
+DEFAULT_BRANCH = "lockgrid/refresh"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:

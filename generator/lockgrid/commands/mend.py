@@ -81,8 +81,11 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _marked(context: Context, path: str) -> Sides | None:
-    """The sides of a file as its conflict markers tell them."""
-    conflicted = take_apart(path, context.store.read(path) or "")
+    """The sides of a lockfile or the grid as its conflict markers tell them; None where they tell none that make sense."""
+    try:
+        conflicted = take_apart(path, context.store.read(path) or "")
+    except InputError:
+        return None  # to be made anew, as any such file that cannot be read
     return conflicted.sides if conflicted else None
 
 

@@ -178,11 +178,6 @@ class Learner:
         self.facts.metadata |= self.index.metadata(files.values())
 
 
-def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
-    """What a scan hangs on: no hold."""
-    return tuple(replace(environment, holds=()) for environment in environments)
-
-
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:
     info = pkg_info(file.filename, data)
     static = static_metadata(info)
@@ -203,3 +198,8 @@ def _decode_sdist(value: bytes) -> Sdist:
         metadata=decode_metadata(metadata.encode()) if metadata else None,
         licence=decode_licence(licence),
     )
+
+
+def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
+    """What a scan hangs on: no hold."""
+    return tuple(replace(environment, holds=()) for environment in environments)

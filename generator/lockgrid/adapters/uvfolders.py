@@ -17,6 +17,8 @@ from lockgrid.errors import InputError, Problem
 _SETTINGS = "uv's settings"
 # What the WHATWG leaves alone in a path, as uv writes its URLs; Python would quote more.
 _SAFE = "/:!$&'()*+,;=@[]^|~"
+# Wheels, and what sdists are packed as.
+_FILES = (".whl", ".tar.gz", ".zip")
 NEXT = 'one folder is asked as an index of `format = "flat"` and `default = true`, or as find-links with no-index'
 
 
@@ -77,5 +79,13 @@ def linked_folders(
 
 
 def missing(folder: Path, key: str) -> Problem | None:
-    """What is wrong where there is no such folder."""
-    return None if folder.is_dir() else Problem(file=_SETTINGS, key=key, what=f"there is no folder {folder}")
+    """What is wrong where there is no such folder, or one without any file of a package."""
+    try:
+        if any(path.name.endswith(_FILES) for path in folder.iterdir()):
+            return None
+        what = f"no wheel and no sdist lies in {folder}"
+    except FileNotFoundError:
+        what = f"there is no folder {folder}"
+    except OSError as error:
+        what = f"the folder {folder} cannot be read: {error.strerror or error}"
+    return Problem(file=_SETTINGS, key=key, what=what)

@@ -149,6 +149,8 @@ class Uv:
 
     def _settings(self, settings: Mapping[str, object]) -> str:
         document: dict[str, Any] = {**self.config.network, **settings}
+        if linked := next((s.folders for s in self.config.indexes if len(s.folders) > 1), ()):  # uv takes them as one
+            return tomlkit.dumps({**document, "no-index": True, "find-links": [str(folder) for folder in linked]})
         document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 

@@ -337,6 +337,21 @@ def test_the_work_tree_is_only_read(start: Start, index: LocalIndex) -> None:
     assert project.snapshot(".") == before
 
 
+def test_what_a_person_writes_while_the_test_runs_is_not_lost(start: Start, index: LocalIndex) -> None:
+    project = begin(start, project_of(NAMES[:3]), "p01==1.1")
+    upgrade(index, NAMES[:3])
+    env = project.folder / "envs/app.toml"
+    before, mine = project.snapshot("."), env.read_text(encoding="utf-8") + "# mine\n"
+    script = f"import pathlib\npathlib.Path({str(env)!r}).write_text({mine!r})\n" + CHECK
+    (project.folder / "check.py").write_text(script, encoding="utf-8")
+    result = refresh(project).expect(4)
+    assert "error: envs/app.toml: was changed while this ran, and nothing was written over it" in result.err
+    assert project.snapshot(".") == {**before, "envs/app.toml": mine.encode(), "check.py": script.encode()}
+    refresh(project).expect(0)
+    assert "# mine" in env.read_text(encoding="utf-8")
+    assert holds(project).keys() == {"p01"}
+
+
 def test_another_test_file_is_another_test(start: Start, index: LocalIndex) -> None:
     project = begin(start, project_of(NAMES[:3]), "p01==1.1")
     upgrade(index, NAMES[:3])

@@ -224,3 +224,12 @@ def test_the_bots_branch_has_one_name() -> None:
 
     assert OPTION == DEFAULT_BRANCH == BRANCH
     assert all(BRANCH in workflow.read_text(encoding="utf-8") for workflow in WORKFLOWS)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_scheduled_run_knows_its_branch(workflow: Path) -> None:
+    """The event of a schedule tells nothing of the repository, so its default branch is empty there."""
+    text = workflow.read_text(encoding="utf-8")
+    if "schedule:" in text:
+        asked = [line.strip() for line in text.splitlines() if "github.event.repository" in line]
+        assert asked == ["BASE: ${{ github.event.repository.default_branch || github.ref_name }}"]

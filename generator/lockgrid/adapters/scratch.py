@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from lockgrid.adapters.cache import unwritable
+from lockgrid.adapters.git import Git
 from lockgrid.errors import ToolError
 
 #: Turns the bytes of a file, by its path, into those that matter; None: the file does not matter.
 Essence = Callable[[str, bytes], bytes | None]
 
 _LOGS = 50
-_GIT_SECONDS = 60.0
 
 
 class Scratch:
@@ -143,30 +142,18 @@ def open_scratch(project: Path, cache: Path, environ: Mapping[str, str]) -> Iter
 
 def _project_files(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What git knows and what it would add; without git, or where that does not hold ``envs/``, what `_walk` finds."""
-    environ = {key: value for key, value in environ.items() if not key.startswith("GIT_")}  # a hook's GIT_DIR
-    tracked = _git(project, environ, "--cached", "--recurse-submodules")
-    if tracked is not None:
-        others = _git(project, environ, "--others", "--exclude-standard") or []
-        found = sorted({path for path in (*tracked, *others) if _is_file(project / path)})
-        if any(path.startswith("envs/") for path in found):
-            return tuple(found)
+    with suppress(ToolError):  # there is no git, or it does not end
+        git = Git(project, environ)
+        listed = [
+            git.run("ls-files", "-z", *options)
+            for options in (("--cached", "--recurse-submodules"), ("--others", "--exclude-standard"))
+        ]
+        if listed[0].code == 0:
+            paths = {os.fsdecode(path) for ran in listed if ran.code == 0 for path in ran.out.split(b"\0") if path}
+            found = sorted(path for path in paths if _is_file(project / path))
+            if any(path.startswith("envs/") for path in found):
+                return tuple(found)
     return tuple(sorted(_walk(project)))
-
-
-def _git(project: Path, environ: Mapping[str, str], *options: str) -> list[str] | None:
-    """The paths that ``git ls-files`` lists; None where there is no git, or no work tree."""
-    try:
-        done = subprocess.run(
-            ["git", "ls-files", "-z", *options],  # noqa: S607  # the user's own git
-            cwd=project,
-            env=environ,
-            capture_output=True,
-            check=False,
-            timeout=_GIT_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return [os.fsdecode(path) for path in done.stdout.split(b"\0") if path] if done.returncode == 0 else None
 
 
 def _is_file(path: Path) -> bool:

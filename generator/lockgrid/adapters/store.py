@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -16,6 +17,9 @@ from lockgrid.adapters.cache import unwritable
 from lockgrid.errors import InputError, Problem, ToolError
 
 _WAIT_SECONDS = 120.0
+# What ``_write_beside`` calls its files, and which files outside of envs/ and locks/ are replaced while held.
+_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.new")
+_AT_TOP = ("pyproject.toml", "README.md", "uv.lock")
 
 
 class Store:
@@ -28,9 +32,15 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._first: dict[str, str | None] = {}
 
     def read(self, path: str) -> str | None:
         """The text of a file, None when there is none. Raises ``InputError`` when it cannot be read."""
+        text = self._on_disk(path)
+        self._first.setdefault(path, text)
+        return text
+
+    def _on_disk(self, path: str) -> str | None:
         try:
             # newline="": line endings are part of what a digest covers.
             with (self.root / path).open(encoding="utf-8", newline="") as file:
@@ -89,7 +99,8 @@ class Store:
     def exclusive(self, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
         """Hold the project for one writer; a second run waits. The system frees it when a run dies.
 
-        The lock is a file in the cache, named after the project, so nothing is left in the repository.
+        The lock is a file in the cache, named after the project, so nothing is left in the repository. What a killed
+        run left beside files is cleared away. What was read before counts no more: another run may have changed it.
         """
         from filelock import FileLock, Timeout  # imports asyncio, which no reading verb needs
 
@@ -111,15 +122,26 @@ class Store:
         except OSError as error:
             raise unwritable(error) from error
         try:
+            self._first.clear()
+            self._clear_leftovers()
             yield
         finally:
             lock.release()
+
+    def _clear_leftovers(self) -> None:
+        found = [path for name in _AT_TOP for path in self.root.glob(f".{name}.*.new")]
+        found += [path for folder in ("envs", "locks") for path in (self.root / folder).rglob(".*.new")]
+        for path in found:
+            if _BESIDE.fullmatch(path.name) and path.is_file():
+                with suppress(OSError):
+                    path.unlink()
 
     def replace(self, texts: Mapping[str, str], remove: tuple[str, ...] = ()) -> None:
         """Write ``texts`` and remove ``remove``: all of it or, on any error, nothing.
 
         Every text is written beside its place and synced before the first is renamed; an interrupt waits
-        until the renames are done; a failed rename puts back what was there. Raises ``ToolError``.
+        until the renames are done; a failed rename puts back what was there. Raises ``ToolError``, also where
+        somebody else changed one of these files since this store first read it: a run may take hours.
         """
         staged: dict[str, Path] = {}
         writing = str(self.root)
@@ -136,7 +158,9 @@ class Store:
                     next_step="nothing was changed; free space or set permissions, then run again",
                 ) from error
             with _uninterrupted():
+                self._check_unchanged([*texts, *remove])
                 self._commit(staged, remove)
+                self._first |= {**texts, **dict.fromkeys(remove)}
         finally:
             for temporary in staged.values():
                 with suppress(OSError):
@@ -149,6 +173,16 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise PermissionError(13, "the folder is read-only", str(folder))
+
+    def _check_unchanged(self, paths: list[str]) -> None:
+        """What somebody wrote meanwhile was not taken into account, and is not to be lost."""
+        for path in paths:
+            if path in self._first and self._on_disk(path) != self._first[path]:
+                raise ToolError(
+                    "was changed while this ran, and nothing was written over it",
+                    where=path,
+                    next_step="run it again",
+                )
 
     def _commit(self, staged: dict[str, Path], remove: tuple[str, ...]) -> None:
         before: dict[Path, bytes | None] = {}

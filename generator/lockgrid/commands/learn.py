@@ -200,6 +200,13 @@ def _decode_sdist(value: bytes) -> Sdist:
     )
 
 
+def kept_licences(cache: Cache, shas: Iterable[str]) -> dict[str, Licence]:
+    """The licences of files whose METADATA the cache has, by sha256; nothing is asked."""
+    wanted = list(shas)
+    found = {sha: _decode_sdist(value).licence for sha, value in cache.get(_SDIST, wanted).items()}
+    return found | {sha: decode_metadata(value).licence for sha, value in cache.get(METADATA, wanted).items()}
+
+
 def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
     """What a scan hangs on: no hold."""
     return tuple(replace(environment, holds=()) for environment in environments)

@@ -57,9 +57,9 @@ def lock(context: Context, options: Options) -> LockResult:
     Raises ``InputError``, ``UnsatisfiableError`` or ``ToolError`` with ``locks/`` untouched.
     """
     begin = time.perf_counter()
-    spec = read_spec(context)
-    wanted = wanted_environments(spec, options.environments)
     with context.store.exclusive(cache_folder(context.environ), context.progress.note):
+        spec = read_spec(context)  # not before: the run that this one waited for may have written holds
+        wanted = wanted_environments(spec, options.environments)
         merge = mend(context)
         context = merge.context
         options = replace(options, as_of=options.as_of or merge.cutoff)

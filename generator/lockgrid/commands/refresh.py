@@ -72,11 +72,11 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
     the test fails and no update is to blame.
     """
     begin = time.perf_counter()
-    spec = context.spec()
     now = options.as_of or datetime.fromtimestamp(int(context.clock()), UTC)
-    cutoff = cooled(spec, now)
     with ExitStack() as stack:
         stack.enter_context(context.store.exclusive(cache_folder(context.environ), context.progress.note))
+        spec = context.spec()  # not before: the run that this one waited for may have written holds
+        cutoff = cooled(spec, now)
         copies = read_copies(context)
         workshop = stack.enter_context(open_workshop(context, spec, cutoff, options.environments))
         candidate, back, tested = _proposed(context, spec, cutoff, workshop, copies, options)

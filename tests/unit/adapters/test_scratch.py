@@ -56,6 +56,23 @@ def test_with_git_it_is_what_git_knows_or_would_add(project: Path, tmp_path: Pat
     assert os.access(scratch.folder / ".ci/run", os.X_OK)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a script as the program")
+def test_nothing_that_the_repository_names_is_run_and_git_is_the_one_that_was_chosen(
+    project: Path, tmp_path: Path
+) -> None:
+    commit(project, "*.log\n")
+    spy, git = tmp_path / "spy", tmp_path / "git"
+    spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/spied\n")
+    git.write_text(f'#!/bin/sh\ntouch {tmp_path}/asked\nexec git "$@"\n')
+    for script in (spy, git):
+        script.chmod(0o755)
+    subprocess.run(["git", "config", "core.fsmonitor", str(spy)], cwd=project, check=True)
+    with open_scratch(project, tmp_path / "cache", {**os.environ, "LOCKGRID_GIT": str(git)}) as scratch:
+        scratch.prepare({})
+    assert ".ci/run" in names(scratch.folder)
+    assert ((tmp_path / "asked").exists(), (tmp_path / "spied").exists()) == (True, False)
+
+
 def test_the_candidate_stands_in_place_of_the_projects_files(scratch: Scratch) -> None:
     scratch.prepare({"locks/app/a.txt": "other\n", "locks/b.txt": "b"}, ("src/x.py",))
     assert names(scratch.folder) == {"envs/targets.toml", "locks/app/a.txt", "locks/b.txt"}

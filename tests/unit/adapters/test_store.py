@@ -295,6 +295,53 @@ def test_a_second_run_waits_and_says_so_and_gives_up_in_the_end(
     assert said == ["another lockgrid works in this project; waiting for it"]
 
 
+@pytest.mark.parametrize("meanwhile", ["changed", "removed", "made"])
+@pytest.mark.parametrize("how", ["to write", "to remove"])
+def test_what_somebody_changed_since_it_was_read_is_not_lost(
+    store: Store, root: Path, meanwhile: str, how: str
+) -> None:
+    path = "locks/a/z.txt" if meanwhile == "made" else "locks/a/x.txt"
+    store.read(path)
+    if meanwhile == "removed":
+        (root / path).unlink()
+    else:
+        (root / path).write_text("theirs\n", encoding="utf-8")
+    before = tree(root)
+    with pytest.raises(ToolError, match=f"{path}: was changed while this ran"):
+        store.replace(*(({**NEW, path: "ours\n"},) if how == "to write" else ({"locks/grid.toml": "x"}, (path,))))
+    assert tree(root) == before
+
+
+def test_what_a_store_wrote_itself_it_may_write_again(store: Store, root: Path) -> None:
+    for path in (*NEW, "locks/b/y.txt"):
+        store.read(path)
+    store.replace(NEW, ("locks/b/y.txt",))
+    store.replace({**OLD, "locks/a/z.txt": "again\n"})
+    assert tree(root) == {**OLD, "locks/a/z.txt": "again\n"}
+
+
+def test_what_was_read_before_the_project_was_held_does_not_count(store: Store, root: Path, tmp_path: Path) -> None:
+    store.read("README.md")
+    (root / "README.md").write_text("another run's\n", encoding="utf-8")
+    with store.exclusive(tmp_path / "cache", print):
+        store.replace({"README.md": "new\n"})
+    assert store.read("README.md") == "new\n"
+
+
+def test_what_a_killed_run_left_beside_files_is_cleared_away_and_nothing_else(
+    store: Store, root: Path, tmp_path: Path
+) -> None:
+    for path in ("locks/a/x.txt", "locks/grid.toml", "envs/app.toml", "pyproject.toml", "README.md"):
+        (root / path).parent.mkdir(exist_ok=True)
+        module._write_beside(root / path, "half")
+    kept = (".mine.abcdefgh.new", "locks/.mine.new", "envs/a.abcdefgh.new", "src/.x.py.abcdefgh.new")
+    (root / "src").mkdir()
+    for path in kept:
+        (root / path).write_text("mine")
+    with store.exclusive(tmp_path / "cache", print):
+        assert tree(root) == {**OLD, **dict.fromkeys(kept, "mine")}
+
+
 def test_another_project_need_not_wait(store: Store, tmp_path: Path) -> None:
     said: list[str] = []
     with store.exclusive(tmp_path, said.append), Store(tmp_path).exclusive(tmp_path, said.append):

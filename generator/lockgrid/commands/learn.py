@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lockgrid.adapters.cache import Cache
-from lockgrid.adapters.index import Index
+from lockgrid.adapters.index import METADATA, Index
 from lockgrid.adapters.wheel import (
     decode_licence,
     decode_metadata,
@@ -18,11 +18,12 @@ from lockgrid.adapters.wheel import (
 )
 from lockgrid.core.candidates import Facts
 from lockgrid.core.forced import Scan
+from lockgrid.core.gitwheels import Identity, Known
 from lockgrid.core.prove import listed_file
 from lockgrid.core.remember import decode_scan, encode_scan, pages_of, scan_key, sdist_key
 from lockgrid.core.sdist import build_requirements, pkg_info, static_metadata
 from lockgrid.model.grid import Blockers, Pin
-from lockgrid.model.index import DistMetadata, IndexFile, Sdist, page_key, split_key
+from lockgrid.model.index import DistMetadata, IndexFile, Licence, Sdist, page_key, split_key
 from lockgrid.model.spec import Domain, Environment
 from lockgrid.model.target import Target
 from lockgrid.progress import Progress
@@ -35,7 +36,7 @@ _SDIST, _BUILT = "sdist-2", "sdist-built-2"
 
 @dataclass(slots=True)
 class Learner:
-    """Fills ``facts`` from the index. ``now`` is in seconds since the epoch."""
+    """Fills ``facts`` from the index. ``now`` is in seconds since the epoch, ``git`` what is known of git sources."""
 
     index: Index
     facts: Facts
@@ -44,6 +45,7 @@ class Learner:
     now: float
     remembered: bool = False  # the scan was: then the proofs probably are too
     noted: set[str] = field(default_factory=set)
+    git: Mapping[Identity, Known] = field(default_factory=dict)
     scanned: dict[tuple[Environment, ...], Blockers] = field(default_factory=dict)  # by this process
 
     def note_once(self, text: str) -> None:
@@ -178,6 +180,18 @@ class Learner:
         self.facts.metadata |= self.index.metadata(files.values())
 
 
+def kept_licences(cache: Cache, shas: Iterable[str]) -> dict[str, Licence]:
+    """The licences of files whose METADATA the cache has, by sha256; nothing is asked."""
+    wanted = list(shas)
+    found = {sha: _decode_sdist(value).licence for sha, value in cache.get(_SDIST, wanted).items()}
+    return found | {sha: decode_metadata(value).licence for sha, value in cache.get(METADATA, wanted).items()}
+
+
+def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
+    """What a scan hangs on: no hold."""
+    return tuple(replace(environment, holds=()) for environment in environments)
+
+
 def _read_sdist(file: IndexFile, data: bytes) -> Sdist:
     info = pkg_info(file.filename, data)
     static = static_metadata(info)
@@ -198,15 +212,3 @@ def _decode_sdist(value: bytes) -> Sdist:
         metadata=decode_metadata(metadata.encode()) if metadata else None,
         licence=decode_licence(licence),
     )
-
-
-def kept_licences(cache: Cache, shas: Iterable[str]) -> dict[str, Licence]:
-    """The licences of files whose METADATA the cache has, by sha256; nothing is asked."""
-    wanted = list(shas)
-    found = {sha: _decode_sdist(value).licence for sha, value in cache.get(_SDIST, wanted).items()}
-    return found | {sha: decode_metadata(value).licence for sha, value in cache.get(METADATA, wanted).items()}
-
-
-def _unheld(environments: Sequence[Environment]) -> tuple[Environment, ...]:
-    """What a scan hangs on: no hold."""
-    return tuple(replace(environment, holds=()) for environment in environments)

@@ -81,7 +81,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _marked(context: Context, path: str) -> Sides | None:
-    """The sides of a lockfile or the grid as its conflict markers tell them; None where they tell none that make sense."""
+    """The sides of a lockfile or the grid as its conflict markers tell them; None where they make no sense."""
     try:
         conflicted = take_apart(path, context.store.read(path) or "")
     except InputError:

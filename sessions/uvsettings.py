@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import url2pathname
 
 from sessions.failure import Failure
 from sessions.machine import ROOT, clean_env
@@ -19,6 +20,9 @@ from sessions.spec import read_indexes
 # Of uv.toml, as in lockgrid (a test compares): the indexes, and how to reach them.
 INDEXES = ("index", "index-url", "extra-index-url")
 _VARIABLES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+# Said with a folder in the place of an index, and else kept out.
+_FOLDERS = ("no-index", "find-links")
+_TRUE = ("1", "on", "t", "true", "y", "yes")
 NETWORK_KEYS = (
     "allow-insecure-host",
     "cache-dir",
@@ -39,8 +43,7 @@ def uv_env(index: str = "", reserved: Collection[str] = (), *, building: bool = 
     one of them, or without it of all others. ``building`` asks for both: what builds a sdist may come from the
     others. Raises ``Failure`` where nothing says what their URLs are.
     """
-    env = clean_env()
-    tables = list(_tables(env))
+    env, tables = in_folders(clean_env(), list(_tables(clean_env())), os.environ)
     if reserved:
         known = {name: _find(name, env, tables) for name in reserved}
         urls = {_bare(entry["url"]) for entry in known.values()}
@@ -54,6 +57,65 @@ def uv_env(index: str = "", reserved: Collection[str] = (), *, building: bool = 
         file.write_text(text, encoding="utf-8")
         env.pop("UV_NO_CONFIG", None)
         yield env | {"UV_CONFIG_FILE": str(file)}
+
+
+def in_folders(
+    env: Mapping[str, str], tables: Sequence[Mapping[str, Any]], machine: Mapping[str, str]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """The settings with folders of files (in the place of an index) said as uv takes them, as lockgrid reads them.
+
+    Where no index may be asked, those of ``find-links`` are all there is, beside indexes that are asked by name.
+    ``machine`` is the environment as it was found.
+    """
+    default = env.get("UV_DEFAULT_INDEX") or env.get("UV_INDEX_URL") or ""
+    if _holds_files(default):
+        env = {key: value for key, value in env.items() if key not in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")}
+        tables = [{"index": [{"url": _absolute(default, ROOT), "default": True}]}, *tables]
+    found = [
+        {**table, "index": [_flat(entry) for entry in table["index"]]} if "index" in table else table
+        for table in map(_without_index_url, tables)
+    ]
+    forbidden = next((table["no-index"] for table in found if "no-index" in table), False)
+    if machine.get("UV_NO_INDEX", "").lower() not in _TRUE and forbidden is not True:
+        return dict(env), found
+    links = [_absolute(word, ROOT) for word in machine.get("UV_FIND_LINKS", "").split(",") if word]
+    links += [link for table in found for link in table.get("find-links", ())]
+    named = [entry for table in found for entry in table.get("index", ()) if entry.get("name")]
+    rest = [{key: value for key, value in table.items() if key not in INDEXES} for table in found]
+    explicit = [{**entry, "explicit": True, "default": False} for entry in named]
+    return (
+        {key: value for key, value in env.items() if key not in _VARIABLES},
+        [{"no-index": True, "find-links": links, "index": explicit}, *rest],
+    )
+
+
+def _without_index_url(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table with ``index-url`` among the indexes where it is a folder."""
+    if not _holds_files(table.get("index-url", "")):
+        return table
+    rest = {key: value for key, value in table.items() if key != "index-url"}
+    return {**rest, "index": [*table.get("index", ()), {"url": table["index-url"], "default": True}]}
+
+
+def _flat(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table of an index; of a folder of files, uv shall look for no pages there."""
+    return {**entry, "format": "flat"} if _holds_files(entry["url"]) else entry
+
+
+def _holds_files(url: str) -> bool:
+    """Whether this is a folder with wheels or sdists, and no server or tree of pages."""
+    if not url or ("://" in url and not url.startswith("file:")):
+        return False
+    try:
+        path = Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else ROOT / url
+        return any(file.name.endswith((".whl", ".tar.gz", ".zip")) for file in path.iterdir())
+    except OSError:
+        return False
+
+
+def _absolute(url: str, base: Path) -> str:
+    """The URL, or the absolute path: uv reads a path in a file from the folder of the file."""
+    return url if "://" in url or url.startswith("file:") else str((base / url).absolute())
 
 
 def _find(name: str, env: Mapping[str, str], tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -133,8 +195,9 @@ def _without(
 def settings_text(tables: list[Mapping[str, Any]]) -> str:
     """The text of that file, from uv's own, the strongest first: lists of indexes add up, else the first one counts."""
     kept: dict[str, Any] = {}
+    folders = _FOLDERS if any(table.get("no-index") is True for table in tables) else ()
     for table in tables:
-        for key in (*INDEXES, *NETWORK_KEYS):
+        for key in (*INDEXES, *folders, *NETWORK_KEYS):
             if key in table and isinstance(kept.get(key), list):
                 kept[key] = [*kept[key], *table[key]] if key in INDEXES else kept[key]
             elif key in table:
@@ -153,18 +216,18 @@ def _toml(value: Any) -> str:
 
 def _tables(env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
     """The configuration files of uv: the one that is named, or the project's, the user's and the system's."""
-    if env.get("UV_NO_CONFIG", "").lower() in ("1", "on", "t", "true", "y", "yes"):
+    if env.get("UV_NO_CONFIG", "").lower() in _TRUE:
         return
     if named := env.get("UV_CONFIG_FILE"):
-        yield _read(Path(named))
+        yield _settings(_read(Path(named)), Path(named).absolute().parent)
         return
     if (ROOT / "uv.toml").is_file():
-        yield _read(ROOT / "uv.toml")
+        yield _settings(_read(ROOT / "uv.toml"), ROOT)
     else:
-        yield _read(ROOT / "pyproject.toml").get("tool", {}).get("uv", {})
+        yield _settings(_read(ROOT / "pyproject.toml").get("tool", {}).get("uv", {}), ROOT)
     for file in _of_user_and_system(env):
         if file.is_file():
-            yield _read(file)
+            yield _settings(_read(file), file.parent)
 
 
 def _of_user_and_system(env: Mapping[str, str]) -> Iterator[Path]:
@@ -176,6 +239,19 @@ def _of_user_and_system(env: Mapping[str, str]) -> Iterator[Path]:
     places = [Path(place) for place in (env.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":") if place]
     found = (place / "uv" / "uv.toml" for place in places)
     yield next((file for file in found if file.is_file()), Path("/etc/uv/uv.toml"))
+
+
+def _settings(table: Mapping[str, Any], base: Path) -> Mapping[str, Any]:
+    """The settings of a file in the folder ``base``, with every path of an index absolute."""
+    found = dict(table)
+    if "index" in table:
+        found["index"] = [{**entry, "url": _absolute(entry["url"], base)} for entry in table["index"]]
+    for key in ("extra-index-url", "find-links"):
+        if key in table:
+            found[key] = [_absolute(url, base) for url in table[key]]
+    if table.get("index-url"):
+        found["index-url"] = _absolute(table["index-url"], base)
+    return found
 
 
 def _read(file: Path) -> Mapping[str, Any]:

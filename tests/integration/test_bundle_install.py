@@ -245,7 +245,7 @@ def test_a_uv_that_cannot_do_it_is_passed_over_for_pip(
     done = install(locked, made / name, tmp_path / "venv", env={"PATH": path})
     assert (done.returncode, "the installation by uv failed" in done.stderr) == (int(used), used), done.stderr
     if not used:
-        assert installed(tmp_path / "venv") == Locks(locked).versions(
+        assert installed(python_of(tmp_path / "venv")) == Locks(locked).versions(
             "app" if name == "app" else "source", HERE, PYTHON
         )
 

@@ -173,6 +173,32 @@ def test_a_backend_has_its_venv_from_the_mirror(told: Told, mirror: LocalIndex, 
     assert mirror.seen("builder-1.0-*.whl")
 
 
+FOLDERS = ("UV_DEFAULT_INDEX", "UV_NO_INDEX", "flat", "no-index")
+
+
+@pytest.mark.parametrize("said", FOLDERS)
+def test_a_backend_has_its_venv_from_a_folder(locked: Project, served: LocalIndex, tmp_path: Path, said: str) -> None:
+    """A plain folder of files beside the project, and no network to be had."""
+    wheels, folder = tmp_path / "wheels", tmp_path / "copy"
+    wheels.mkdir()
+    for built in CONTENT.builts:
+        (wheels / built.filename).write_bytes(built.data)
+    shutil.copytree(locked.folder, folder, ignore=shutil.ignore_patterns(".nox", "__pycache__"))
+    texts = {
+        "flat": '[[index]]\nurl = "../wheels"\nformat = "flat"\ndefault = true\n',
+        "no-index": 'find-links = ["../wheels"]\nno-index = true\n',
+    }
+    (folder / "uv.toml").write_text(texts.get(said, ""), encoding="utf-8")
+    env: dict[str, str | None] = {"UV_DEFAULT_INDEX": None, "NO_PROXY": None}
+    env |= {"UV_DEFAULT_INDEX": str(wheels)} if said == "UV_DEFAULT_INDEX" else {}
+    env |= {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(wheels)} if said == "UV_NO_INDEX" else {}
+    del served.requests[:]
+    project = Project(folder, served, tmp_path / "cache")
+    assert "venv built" in nox(project, "toy", env=env).expect(0).err
+    assert installed(python_of(folder / ".nox" / f"toy-{PYTHON}")) == pins(project, "toy")
+    assert served.requests == []
+
+
 @pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("pip", "piptools", "pypiserver"))), reason="a tool is not installed here"
 )

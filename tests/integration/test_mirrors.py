@@ -252,7 +252,7 @@ def test_pip_sync_installs_from_the_mirror(moved: Project, with_pip: Path, envir
     assert installed(with_pip) == Locks(moved).versions(environment, HERE, PYTHON)
 
 
-# -- a folder ------------------------------------------------------------------------------------------------
+# -- a folder (of verbs: test_folder_index.py) ------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -293,27 +293,6 @@ def test_pip_and_pip_sync_install_from_a_folder(alone: Project, folder: Path, wi
 @pytest.mark.parametrize("verb", [("check",), ("show",), ("explain", "app")])
 def test_verbs_that_are_offline_need_no_index(alone: Project, verb: tuple[str, ...]) -> None:
     alone.run(*verb, env={"UV_NO_INDEX": "1"}).expect(0)
-
-
-@pytest.mark.parametrize("verb", [("lock",), ("audit",), ("bundle", "app", *TARGET, "-o", "b")])
-@pytest.mark.parametrize(
-    ("settings", "env", "said"),
-    [
-        ('[[index]]\nurl = "FOLDER"\nformat = "flat"\ndefault = true\n', {}, "format: is 'flat'"),
-        ('[[index]]\nname = "x"\nurl = "http://127.0.0.1:9/x"\nformat = "flat"\n', {}, "index x: format: is 'flat'"),
-        ("no-index = true\n", {}, "no-index: no index may be asked"),
-        ('find-links = ["FOLDER"]\n', {"UV_NO_INDEX": "true"}, "UV_NO_INDEX: no index may be asked"),
-    ],
-)
-def test_a_verb_that_needs_an_index_says_that_a_folder_is_none(
-    alone: Project, folder: Path, verb: tuple[str, ...], settings: str, env: dict[str, str], said: str
-) -> None:
-    (alone.folder / "uv.toml").write_text(settings.replace("FOLDER", folder.as_posix()), encoding="utf-8")
-    before = alone.snapshot()
-    refused = alone.run(*verb, env=env).expect(2)
-    assert said in refused.err
-    assert "serve the folder" in refused.err
-    assert alone.snapshot() == before
 
 
 def test_a_flat_index_that_is_not_asked_for_everything_is_let_be(

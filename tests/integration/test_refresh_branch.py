@@ -264,7 +264,7 @@ def killer(bot: Bot, tmp_path: Path) -> Iterator[Killer]:
 
 
 def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer, bot: Bot) -> None:
-    """Half of the moments from no branch, half from one that another content is about to replace."""
+    """Mostly from a branch that another content is about to replace, else from none."""
     killer.complete()
     first = killer.another()
     killer.put(first)
@@ -272,10 +272,10 @@ def test_killed_at_any_moment_everything_is_as_before_or_complete(killer: Killer
     assert bot.tips[0] != first
     chance, before_files, came_through = random.Random(6), bot.forge.clone.state(), 0
     for moment in range(MOMENTS):
-        before = first if moment % 2 else ""
+        before = first if moment % 5 else ""
         killer.put(before)
         # Denser towards the end, where it writes, and somewhat past it, since the machine may be busier now.
-        part = 1.2 * (1 - (1 - (moment + chance.random()) / MOMENTS) ** 2)
+        part = 1.1 * (1 - (1 - (moment + chance.random()) / MOMENTS) ** 1.5)
         killer.end(part * seconds, signal.SIGKILL)
         came_through += killer.check(before) != before
         assert bot.forge.clone.state() == before_files

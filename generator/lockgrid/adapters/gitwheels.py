@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from lockgrid.adapters.disk import disk_error, hash_of
+from lockgrid.adapters.folder import listing
 from lockgrid.adapters.wheel import is_own, parse_metadata
 from lockgrid.errors import ToolError
 from lockgrid.model.git import PROVENANCE, BuiltWheel
@@ -21,10 +22,8 @@ _LIMIT = 16 * 1024 * 1024
 
 def read_built(folder: Path, names: Collection[str]) -> list[BuiltWheel]:
     """The wheels of these packages (normalised names) in a folder, sorted. Raises ``ToolError`` for a broken one."""
-    try:
-        paths = sorted(path for path in folder.iterdir() if _wheel_name(path.name) in names)
-    except OSError as error:
-        raise disk_error(folder, error) from error
+    found = listing(folder)
+    paths = sorted(path for name in set(names) for path in found.get(name, ()) if _wheel_name(path.name))
     return [read_wheel(path) for path in paths]
 
 

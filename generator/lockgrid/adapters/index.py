@@ -14,8 +14,11 @@ from urllib.request import url2pathname
 from lockgrid.adapters import pages, wheel
 from lockgrid.adapters.cache import Cache
 from lockgrid.adapters.contents_cache import contents_key, decode_contents, encode_contents
+from lockgrid.adapters.disk import disk_error
+from lockgrid.adapters.folder import Folders
 from lockgrid.adapters.source import LocalFile
 from lockgrid.adapters.uvconfig import PAGE_SECONDS, IndexSource, UvConfig, strip_credentials
+from lockgrid.adapters.uvfolders import file_url
 from lockgrid.errors import ToolError
 from lockgrid.model.index import DistMetadata, IndexFile, Page, is_git
 
@@ -46,8 +49,8 @@ def _silent(_done: int, _total: int) -> None:
 class Index:
     """All indexes of uv's configuration as one, asked in uv's order: the first that has a project serves it.
 
-    ``anew``: no page comes from a cache. ``here`` are file URLs that lockgrid itself made, of wheels on this machine:
-    no index can lead to a file of it.
+    ``anew``: no page comes from a cache. ``here`` are file URLs that lockgrid itself made, of wheels on this machine,
+    to which those of folders are added that stand for an index: no server can lead to a file of it.
     """
 
     def __init__(
@@ -61,7 +64,8 @@ class Index:
         here: frozenset[str] = frozenset(),
     ) -> None:
         self._anew = anew
-        self._here = here
+        self._here = set(here)
+        self._folders = Folders(cache, clock, anew=anew)
         self._sources = [source for source in config.indexes if not source.explicit]
         self._cache = cache
         self._clock = clock
@@ -101,7 +105,8 @@ class Index:
 
     def urls(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """The plain indexes in the order in which they are asked, and the named ones; none with credentials."""
-        plain = tuple(dict.fromkeys(strip_credentials(source.url) for source in self._sources))
+        urls = (url for source in self._sources for url in [*map(file_url, source.folders)] or [source.url])
+        plain = tuple(dict.fromkeys(map(strip_credentials, urls)))
         named = {n: source.url for n, source in self._config.named.items() if not is_git(n)}
         return plain, {name: strip_credentials(url) for name, url in named.items()}
 
@@ -114,6 +119,8 @@ class Index:
         """
         wanted = sorted(set(names))
         sources = [self._config.named[index]] if index else self._sources
+        if any(source.folders for source in sources):
+            return {name: self._folder_page(sources, name) for name in wanted}
         fresh = 0.0 if self._config.offline else self._clock() - PAGE_SECONDS
         prefix = " ".join(strip_credentials(source.url) for source in sources)  # it is written to the cache
         keys = [] if self._anew else [f"{prefix} {name}" for name in wanted]
@@ -133,9 +140,18 @@ class Index:
     def kept_pages(self, names: Iterable[str], index: str = "") -> dict[str, Page]:
         """The pages that the cache has, however old they are; nothing is asked."""
         sources = [self._config.named[index]] if index else self._sources
+        if any(source.folders for source in sources):
+            return {name: self._folder_page(sources, name) for name in sorted(set(names))}
         prefix = " ".join(strip_credentials(source.url) for source in sources)
         heads = self._cache.get("page", [f"{prefix} {name}" for name in names])
         return {key.rpartition(" ")[2]: pages.decode_page(head, self._body) for key, head in heads.items()}
+
+    def _folder_page(self, sources: Sequence[IndexSource], name: str) -> Page:
+        """The page of a project, of which all sources are folders."""
+        found = (self._folders.page(name, source.folders) for source in sources)
+        page = next((page for page in found if not page.missing), Page(name=name, missing=True))
+        self._here |= {file.url for files in page.releases.values() for file in files}
+        return page
 
     def _body(self, digest: str) -> bytes:
         found = self._cache.get("page-body", [digest])
@@ -168,8 +184,11 @@ class Index:
         found = {key: wheel.decode_metadata(value) for key, value in cached.items()}
         rest = [file for key, file in sorted(wanted.items()) if key not in found]
         if rest:
-            fetched = self._run(lambda http: _gather([self._metadata(http, file) for file in rest], advance))
-            new = dict(zip((file.sha256 for file in rest), fetched, strict=True))
+            here = [file for file in rest if file.url in self._here]
+            new = {file.sha256: _local_metadata(file) for file in here}
+            if rest := [file for file in rest if file.sha256 not in new]:
+                fetched = self._run(lambda http: _gather([self._metadata(http, file) for file in rest], advance))
+                new |= dict(zip((file.sha256 for file in rest), fetched, strict=True))
             encoded = {key: wheel.encode_metadata(value) for key, value in new.items()}
             self._cache.put(METADATA, encoded, now=self._clock())
             found |= new
@@ -204,12 +223,12 @@ class Index:
 
     def _read_here(self, files: list[IndexFile]) -> dict[str, Contents]:
         """The insides of wheels on this machine, such as those that were built from git."""
-        from lockgrid.adapters.contents import read_contents
+        from lockgrid.adapters.reading import read_file
 
         found = {}
         for file in files:
-            with LocalFile(_local_path(file)) as source:
-                found[file.sha256] = read_contents(file.filename, source)
+            with _opened(file) as source:
+                found[file.sha256] = read_file(file, source)
         fresh = {contents_key(file.filename, file.sha256): encode_contents(found[file.sha256]) for file in files}
         self._cache.put("contents", fresh, now=self._clock())
         return found
@@ -278,14 +297,38 @@ class Index:
         from lockgrid.adapters.http import BODY_LIMIT
 
         limit = max(file.size or 0, BODY_LIMIT)
-        response = self._run(lambda http: http.get(file.url, limit=limit))
-        wheel.check_hash(file, response.body)
-        return response.body
+        if file.url in self._here:
+            with _opened(file) as source:
+                body = source.read(0, min(source.size, limit))
+        else:
+            body = self._run(lambda http: http.get(file.url, limit=limit)).body
+        wheel.check_hash(file, body)
+        return body
 
 
 def _local_path(file: IndexFile) -> Path:
     """Where a file with a file URL is."""
     return Path(url2pathname(urlsplit(file.url).path))
+
+
+def _opened(file: IndexFile) -> LocalFile:
+    """A file of this machine. Raises ``ToolError``."""
+    path = _local_path(file)
+    try:
+        return LocalFile(path)
+    except OSError as error:
+        raise disk_error(path, error) from error
+
+
+def _local_metadata(file: IndexFile) -> DistMetadata:
+    """The METADATA of a wheel on this machine."""
+    with _opened(file) as source:
+
+        async def read(start: int, end: int | None) -> tuple[int, bytes, int]:
+            first = max(0, source.size + start) if start < 0 else start
+            return first, source.read(first, source.size if end is None else end), source.size
+
+        return wheel.parse_metadata(file, asyncio.run(wheel.read_metadata(file, read)))
 
 
 async def _gather(jobs: list[Awaitable[T]], advance: Advance) -> list[T]:

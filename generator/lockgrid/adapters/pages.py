@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from hashlib import sha256
@@ -35,6 +35,11 @@ def parse_page(name: str, url: str, content_type: str, body: bytes) -> Page:
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         raise _nonsense(url, f"{type(error).__name__}: {error}") from error
     raise _nonsense(url, f"content type {content_type or 'none'!r}")
+
+
+def local_page(name: str, files: Iterable[tuple[str, str, str, int]]) -> Page:
+    """The page of a project that consists of files on this machine: name, URL, sha256 and bytes of each."""
+    return _page(name, [(filename, url, sha, size, None, None, None, "") for filename, url, sha, size in files], False)
 
 
 def _nonsense(url: str, detail: str) -> ToolError:

@@ -11,6 +11,7 @@ from threading import Lock
 from lockgrid.adapters.contents import NoArchiveError, read_contents
 from lockgrid.adapters.http import RETRIES, Http, Sink
 from lockgrid.adapters.remote import ACCEPTED, SIZE_LIMIT, UNSTATED_BYTES, ClosedError, RemoteFile
+from lockgrid.adapters.source import LocalFile
 from lockgrid.errors import ToolError
 from lockgrid.model.contents import Contents, Fault
 from lockgrid.model.index import IndexFile
@@ -108,16 +109,17 @@ def read_remote(file: IndexFile, source: RemoteFile) -> Contents:
     spoiled it may lie between here and the index. So a wheel that seems to have any is fetched whole.
     """
     with source:
-        found = _read(file, source)
+        found = read_file(file, source, sparing=True)
         if file.sha256 and not source.verified and found.faults:
             source.fetch_whole()
-            found = _read(file, source)
+            found = read_file(file, source, sparing=True)
         return found
 
 
-def _read(file: IndexFile, source: RemoteFile) -> Contents:
+def read_file(file: IndexFile, source: RemoteFile | LocalFile, *, sparing: bool = False) -> Contents:
+    """The contents of a wheel wherever it is; of a file that is no archive a fault, as above."""
     try:
-        return read_contents(file.filename, source, sparing=True)
+        return read_contents(file.filename, source, sparing=sparing)
     except NoArchiveError as error:
         fault = Fault(kind="corrupt", path="", what=error.what)
         return Contents(

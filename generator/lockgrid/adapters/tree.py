@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,14 +76,18 @@ class Tree:
 
         Each keeps its permissions. Raises ``InputError`` for one that may not be written.
         """
+        self.check_writable(texts)
+        Store(self.root).replace(texts)
+
+    def check_writable(self, paths: Iterable[str]) -> None:
+        """Raise ``InputError`` for files that were read and may not be written."""
         problems = [
             Problem(file=path, what="this file is read-only", hint="nothing was changed")
-            for path in texts
+            for path in paths
             if not os.access(self.root / path, os.W_OK)
         ]
         if problems:
             raise InputError(problems)
-        Store(self.root).replace(texts)
 
 
 def _decoded(path: str, data: bytes) -> TreeFile | str:

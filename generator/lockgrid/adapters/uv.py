@@ -9,7 +9,8 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -85,14 +86,19 @@ class Uv:
         """End every uv that still runs, with its children."""
         with self._guard:
             self._stopped = True
-        self.abandon()
-
-    def abandon(self) -> None:
-        """End what runs now, of which nobody waits for the answer."""
-        with self._guard:
             running = list(self._running)
         for process in running:
             end(process)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What runs is ended, with its children, since nobody waits for the answer; in the block nothing starts."""
+        before = self._stopped
+        self.stop()
+        try:
+            yield
+        finally:
+            self._stopped = before
 
     @property
     def index_tables(self) -> list[dict[str, Any]]:
@@ -143,6 +149,8 @@ class Uv:
 
     def _settings(self, settings: Mapping[str, object]) -> str:
         document: dict[str, Any] = {**self.config.network, **settings}
+        if linked := next((s.folders for s in self.config.indexes if len(s.folders) > 1), ()):  # uv takes them as one
+            return tomlkit.dumps({**document, "no-index": True, "find-links": [str(folder) for folder in linked]})
         document["index"] = [_index_table(*pair) for pair in _told(self.config)]
         return tomlkit.dumps(document)
 

@@ -7,13 +7,14 @@ timeouts and the cache are taken; everything that could change a resolution is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from lockgrid.adapters.uvfiles import read_tables
+from lockgrid.adapters.uvfolders import NEXT, file_url, folder_of, linked_folders, missing
 from lockgrid.errors import InputError, Problem
 
 # The keys of uv.toml that say how to reach an index (beside the indexes themselves).
@@ -56,7 +57,11 @@ _BOOLEANS = {
 
 @dataclass(frozen=True, slots=True)
 class IndexSource:
-    """One index: its URL (with credentials, if the URL holds any), its name if it has one."""
+    """One index: its URL (with credentials, if the URL holds any), its name if it has one.
+
+    ``folders`` are those whose files it is, in the place of a server: of several (``find-links``) the URL is the
+    first one's.
+    """
 
     url: str
     name: str = ""
@@ -65,6 +70,7 @@ class IndexSource:
     username: str = ""
     password: str = ""
     table: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    folders: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,14 @@ class UvConfig:
 
     ``named`` are the indexes, by name, that ``[sources]`` names: asked for the packages that name them, and not
     among ``indexes``. Their URLs hold no credentials; one that has ``default`` set was the default index.
+    ``forbidden`` says where no server may be asked by a setting (file and key).
     """
 
     indexes: tuple[IndexSource, ...]
     network: Mapping[str, Any]
     offline: bool = False
     named: Mapping[str, IndexSource] = field(default_factory=dict)
+    forbidden: str = ""
 
     @property
     def default(self) -> IndexSource | None:
@@ -109,7 +117,7 @@ def read_config(
     is not among ``named``.
     """
     tables = [] if _is_set(environ, "UV_NO_CONFIG") else read_tables(project, environ, manifest)
-    _check_index_allowed(tables, environ)
+    forbidden = _no_index(tables, environ)
     indexes = _environment_indexes(environ)
     network: dict[str, Any] = {}
     for table in tables:
@@ -117,7 +125,7 @@ def read_config(
         for key in _NETWORK_KEYS:
             if key in table:
                 network.setdefault(key, table[key])
-    indexes = [_with_credentials(index, environ) for index in indexes]
+    indexes = [_with_folder(_with_credentials(index, environ), project) for index in indexes]
     more = [IndexSource(url=url, name=name, table={"name": name, "url": url}) for name, url in urls]
     more = [_with_credentials(index, environ) for index in more]
     named = _named_indexes([*indexes, *more], set(sources))
@@ -127,6 +135,9 @@ def read_config(
         for i in indexes
         if i.name not in named and (i.explicit or _as_uv_says(strip_credentials(i.url)) not in reserved)
     ]
+    if forbidden:
+        linked = _linked(linked_folders(tables, environ, project, forbidden))
+        rest = [*(index for index in rest if index.explicit), linked]
     plain = [index for index in rest if not index.explicit]
     _check_usable([*named.values(), *plain])
     _check_urls(plain)
@@ -135,41 +146,64 @@ def read_config(
         network=network,
         offline=_is_set(environ, "UV_OFFLINE"),
         named=named,
+        forbidden=forbidden,
     )
 
 
-_SERVE = "serve the folder as a simple index, such as with `pypi-server run --disable-fallback --hash-algo sha256`"
+_SERVE = "serve the files as a simple index, such as with `pypi-server run --disable-fallback --hash-algo sha256`"
 
 
-def _check_index_allowed(tables: Iterable[Mapping[str, Any]], environ: Mapping[str, str]) -> None:
-    """Refuse to ask one where uv would ask none: that is against what the user said."""
-    where = "environment: UV_NO_INDEX" if _is_set(environ, "UV_NO_INDEX") else ""
-    if not where and next((table["no-index"] for table in tables if "no-index" in table), False) is True:
-        where = "uv's settings: no-index"
-    if where:
-        file, _, key = where.partition(": ")
-        what = "no index may be asked, and lockgrid works with what an index says of its files"
-        raise InputError([Problem(file=file, key=key, what=what)], next_step=f"unset it; {_SERVE}")
+def _no_index(tables: Iterable[Mapping[str, Any]], environ: Mapping[str, str]) -> str:
+    """Where it is said (file and key) that uv shall ask no index, empty where it may."""
+    if _is_set(environ, "UV_NO_INDEX"):
+        return "environment: UV_NO_INDEX"
+    said = next((table["no-index"] for table in tables if "no-index" in table), False)
+    return "uv's settings: no-index" if said is True else ""
+
+
+def _linked(folders: tuple[Path, ...]) -> IndexSource:
+    """The folders of ``find-links`` as the one index that there is."""
+    url = file_url(folders[0])
+    return IndexSource(url=url, default=True, table={"url": url, "format": "flat"}, folders=folders)
+
+
+def _with_folder(index: IndexSource, project: Path) -> IndexSource:
+    """The index, with the folder that it is if it is one; uv is then told that its files lie there as they are."""
+    folder = folder_of(index.url, project)
+    if folder is None:
+        return index
+    url = file_url(folder)
+    table = {**index.table, "url": url, "format": "flat"}
+    return replace(index, url=url, table=table, folders=(folder,))
 
 
 def _check_usable(asked: Iterable[IndexSource]) -> None:
-    """A flat index is a folder or a page of links (uv's ``--find-links``): it has no pages of projects."""
-    flat = [index for index in asked if index.table.get("format", "simple") != "simple"]
+    """A flat index that is no folder is a page of links (uv's ``--find-links``): it has no pages of projects."""
+    flat = [i for i in asked if not i.folders and i.table.get("format", "simple") != "simple"]
     if flat:
-        what = "is 'flat', and lockgrid reads simple indexes (PEP 503, 691) alone"
+        what = "is 'flat' and no folder, and lockgrid reads folders and simple indexes (PEP 503, 691) alone"
         where = (index.name or strip_credentials(index.url) for index in flat)
         raise InputError(
             [Problem(file="uv's settings", key=f"index {name}: format", what=what) for name in where], next_step=_SERVE
         )
 
 
-def _check_urls(asked: Iterable[IndexSource]) -> None:
-    """A folder, which uv takes by its path or as ``file:``, is no server to ask. ``index_faults`` tells named ones."""
-    what = "is no http or https URL, and lockgrid reads no other"
-    wrong = [strip_credentials(index.url) for index in asked if urlsplit(index.url).scheme not in ("http", "https")]
+def _check_urls(asked: Sequence[IndexSource]) -> None:
+    """What is asked for everything is either folders or servers. ``index_faults`` tells of the named ones."""
+    what = "is neither a folder nor an http or https URL, and lockgrid reads no other"
+    wrong = [i for i in asked if not i.folders and urlsplit(i.url).scheme not in ("http", "https")]
     if wrong:
+        keys = [f"index {strip_credentials(index.url)}" for index in wrong]
+        raise InputError([Problem(file="uv's settings", key=key, what=what) for key in keys], next_step=_SERVE)
+    here = [index for index in asked if index.folders]
+    gone = [found for index in here for folder in index.folders if (found := missing(folder, f"index {index.url}"))]
+    if gone:
+        raise InputError(gone, next_step=NEXT)
+    if here and (len(here) < len(asked) or not any(index.default for index in asked)):
+        other = "another index" if len(here) < len(asked) else "uv's default index"
+        what = f"is a folder, and {other} is asked as well: lockgrid asks folders alone, or servers alone"
         raise InputError(
-            [Problem(file="uv's settings", key=f"index {url}", what=what) for url in wrong], next_step=_SERVE
+            [Problem(file="uv's settings", key=f"index {index.url}", what=what) for index in here], next_step=NEXT
         )
 
 
@@ -209,8 +243,13 @@ def index_faults(config: UvConfig) -> dict[str, str]:
 def _fault(source: IndexSource, config: UvConfig) -> str:
     if source.default:
         return "is the default index, from which everything comes that has no source"
+    if source.folders:
+        gone = missing(source.folders[0], source.name)
+        return f"is a folder, and {gone.what}" if gone else ""
+    if config.forbidden:
+        return f"is no folder, and no index may be asked ({config.forbidden})"
     if urlsplit(source.url).scheme not in ("http", "https"):
-        return "has no http or https URL, and lockgrid reads no other"
+        return "is neither a folder nor an http or https URL, and lockgrid reads no other"
     rivals = sorted((i for i in config.named.values() if i.name != source.name), key=lambda index: index.name)
     if twin := next((i.name for i in rivals if i.url == source.url), ""):
         return f"has the URL of {twin!r}: give both one name"
@@ -332,4 +371,5 @@ def _with_credentials(index: IndexSource, environ: Mapping[str, str]) -> IndexSo
         username=environ.get(username, "") if index.name else "",
         password=environ.get(password, "") if index.name else "",
         table=index.table,
+        folders=index.folders,
     )

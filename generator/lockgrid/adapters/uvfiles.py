@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lockgrid.adapters.uvfolders import absolute
 from lockgrid.errors import InputError, Problem
 
 
@@ -45,7 +46,7 @@ def _settings(path: Path, *keys: str, text: str | None = None) -> Mapping[str, A
     problems = [Problem(file=str(path), key=".".join((*keys, key)), what=what) for key, what in _faults(table)]
     if problems:
         raise InputError(problems)
-    return table
+    return absolute(table, path.absolute().parent)
 
 
 def _faults(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -62,9 +63,10 @@ def _faults(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for key in ("default", "explicit"):
             if not isinstance(entry.get(key, False), bool):
                 yield f"index[{number}].{key}", "must be true or false"
-    more = table.get("extra-index-url", [])
-    if not isinstance(more, list) or not all(isinstance(url, str) for url in more):
-        yield "extra-index-url", "must be a list of URLs"
+    for key in ("extra-index-url", "find-links"):
+        more = table.get(key, [])
+        if not isinstance(more, list) or not all(isinstance(url, str) for url in more):
+            yield key, "must be a list of URLs"
     if not isinstance(table.get("index-url", ""), str):
         yield "index-url", "must be a URL"
 

@@ -18,6 +18,7 @@ from lockgrid.core.moves import Move, moves
 from lockgrid.core.trial import with_holds
 from lockgrid.model.cutoff import Cutoff
 from lockgrid.model.grid import CellRecord, Grid
+from lockgrid.model.pins import Row
 from lockgrid.model.spec import Environment, Spec
 
 
@@ -41,7 +42,8 @@ class Candidate:
     ``digest`` is of the lockfiles alone, so that what was found out about them holds for another candidate that has
     the same; ``before`` is that of the lockfiles that stand. ``gained`` are cells that are proven and were not;
     ``lost`` the other way round, where the input is the same. ``holding`` are the environments with a hold, by the
-    package that is held for a trial.
+    package that is held for a trial. ``copies`` are the copies of ``pins.toml`` that are rewritten in ``texts``, each
+    as it was before, with what it becomes in ``wanted``.
     """
 
     options: CandidateOptions
@@ -52,6 +54,7 @@ class Candidate:
     gained: tuple[CellRecord, ...]
     lost: tuple[CellRecord, ...]
     holding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    copies: tuple[Row, ...] = ()
 
     @property
     def grid(self) -> Grid:

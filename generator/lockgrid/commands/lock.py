@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.context import Context
+from lockgrid.commands.copies import tell_drift
 from lockgrid.commands.gitsources import git_wheels, read_spec
 from lockgrid.commands.locked import Locked, check_partial, read_locked
 from lockgrid.commands.mend import mend
@@ -69,6 +70,8 @@ def lock(context: Context, options: Options) -> LockResult:
         if proposal.lost and not options.allow_loss:
             raise loss(proposal.lost)
         proposal.write(context)
+    if proposal.texts:
+        tell_drift(context)
     if merge.files:
         context.progress.note(f"the merge is mended: `git add {' '.join(merge.files)}`")
     return LockResult(

@@ -66,7 +66,8 @@ def mend(context: Context) -> Mended:
 def require_merged(context: Context) -> None:
     """Raise ``InputError`` where a merge left conflicts in what ``lock`` writes: one side is not all of it."""
     paths = [GRID, *(f"locks/{path}" for path in context.store.lockfiles()), extras.PATH, readme.PATH]
-    found = set(_unmerged(context)) | {path for path in paths if _marked(context, path)}
+    found = set(_unmerged(context))
+    found |= {path for path in paths if conflict_problem(path, context.store.read(path) or "", "")}
     if found:
         problems = [Problem(file=path, what="a merge left it in conflict") for path in sorted(found)]
         next_step = "run `lockgrid lock`, which makes one of both sides, and `git add` what it names; then go on here"
@@ -91,8 +92,11 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _marked(context: Context, path: str) -> Sides | None:
-    """The sides of a file as its conflict markers tell them."""
-    conflicted = take_apart(path, context.store.read(path) or "")
+    """The sides of a lockfile or the grid as its conflict markers tell them; None where they make no sense."""
+    try:
+        conflicted = take_apart(path, context.store.read(path) or "")
+    except InputError:
+        return None  # to be made anew, as any such file that cannot be read
     return conflicted.sides if conflicted else None
 
 

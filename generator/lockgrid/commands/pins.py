@@ -56,14 +56,20 @@ def read_pins(context: Context, *, tree: Path | None = None, file: str = "") -> 
         rules = in_one_tree(rules)
         _refuse_locks(name, rules)
     sources = {type(rule.truth) for rule in rules}
-    texts = context.lockfile_texts() if PackageTruth in sources else {}
     world = World(
-        locks=read_locks({path: text for path, text in texts.items() if path != _BUILD}),
+        locks=locks_of(context.lockfile_texts()) if PackageTruth in sources else {},
         environments=context.store.read_environments() if GitTruth in sources else {},
         files=_files(rules, project, copies),
     )
     today = datetime.datetime.fromtimestamp(context.clock(), datetime.UTC).date()
+    if copies.root == project.root:
+        _refuse_links_to_locks(name, rules, world)
     return Pins(file=name, tree=copies, rules=rules, world=world, today=today)
+
+
+def locks_of(texts: Mapping[str, str]) -> dict[tuple[str, str], Lockfile]:
+    """The lockfiles in which truths are looked up, of the texts below ``locks/``. Raises ``InputError``."""
+    return read_locks({path: text for path, text in texts.items() if path != _BUILD})
 
 
 def check(pins: Pins) -> tuple[PinReport, ...]:
@@ -76,18 +82,22 @@ def moved(
 ) -> Plan:
     """What brings the copies in step with truths that moved: new lockfiles, and new texts of files in the tree by path.
 
-    Pure: nothing is written, so that a refresh can put the plan's texts and changes into the commit that moves the
-    truth. Raises ``InputError`` as ``sync`` does.
+    Only the pins count whose truth moves with these; of others nothing is judged. Pure: nothing is written, so that a
+    refresh can put the plan's texts and changes into the commit that moves the truth. Raises ``InputError`` as ``sync``
+    does.
     """
     world = pins.world if locks is None else replace(pins.world, locks=locks)
     if texts:
         environments = {path: texts.get(path, text) for path, text in world.environments.items()}
+        made = {path: Text(text, path) for path, text in texts.items()}
         files = {
-            key: Text(texts[text.path], text.path) if isinstance(text, Text) and text.path in texts else text
-            for key, text in world.files.items()
+            key: made.get(text.path, text) if isinstance(text, Text) else text for key, text in world.files.items()
         }
         world = replace(world, environments=environments, files=files)
-    planned = plan(pins.rules, world, pins.today)
+    return _checked(pins, plan(pins.rules, world, pins.today, since=pins.world))
+
+
+def _checked(pins: Pins, planned: Plan) -> Plan:
     problems = report_problems(pins, planned.reports, planned.errors)
     if problems:
         raise InputError(problems, next_step="nothing was changed; `lockgrid pins check` shows every copy")
@@ -95,11 +105,11 @@ def moved(
 
 
 def sync(pins: Pins, *, dry_run: bool) -> Plan:
-    """Write what ``moved`` plans, all files or none.
+    """Bring every copy in step, all files or none.
 
     Raises ``InputError`` where a copy or a truth cannot be told, ``ToolError`` where a file cannot be written.
     """
-    planned = moved(pins)
+    planned = _checked(pins, plan(pins.rules, pins.world, pins.today))
     if planned.texts and not dry_run:
         pins.tree.replace(planned.texts)
     return planned
@@ -157,5 +167,17 @@ def _refuse_locks(file: str, rules: tuple[PinRule, ...]) -> None:
         for index, copy in enumerate(rule.copies)
         if copy.file.startswith("locks/")
     ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_links_to_locks(file: str, rules: tuple[PinRule, ...], world: World) -> None:
+    problems = []
+    for rule in rules:
+        for index, copy in enumerate(rule.copies):
+            text = world.files[True, copy.file]
+            if isinstance(text, Text) and text.path.startswith("locks/"):
+                what = f"{copy.file} is a link to {text.path}, which is written by `lockgrid lock`, so it is no copy"
+                problems.append(Problem(file=file, key=f"pins.{rule.name}.copies[{index}].file", what=what))
     if problems:
         raise InputError(problems)

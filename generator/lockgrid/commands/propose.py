@@ -115,8 +115,8 @@ class Proposer:
             yield resolver
         finally:  # what was begun on a guess that proved wrong
             resolver.pool.shutdown(wait=False, cancel_futures=True)
-            self.uv.abandon()
-            resolver.pool.shutdown()
+            with self.uv.paused():
+                resolver.pool.shutdown()
 
     def _build(self, resolver: Resolver, cells: Mapping[Cell, ProvenCell]) -> str:
         records = self._git_records()

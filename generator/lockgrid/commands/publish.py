@@ -7,9 +7,9 @@ moves in one step or not at all, then the local one. What a killed run did not c
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -112,19 +112,20 @@ class Branch:
             self.repository.set_branch(self.place.branch, None, self._local)
         return self._outcome("closed")
 
-    def check_made_by_refresh(self, commit: str) -> None:
-        """Raise ``InputError`` where a commit from elsewhere is not what ``refresh`` makes of a base known here."""
+    def check_made_by_refresh(self, commit: str) -> list[str]:
+        """Raise ``InputError`` where a commit from elsewhere is not what ``refresh`` makes of a base known here.
+
+        Returns the files, from the project's folder, that ``refresh`` writes only if they are copies of ``pins.toml``.
+        """
         known = self.repository.commit(commit)
         if not is_own(known) or len(known.parents) != 1 or not self.repository.is_ancestor(known.parents[0], self.base):
             what = f"{commit[:12]} is no commit that `lockgrid refresh` made on {self.base_name}, as it was made"
             raise InputError([Problem(file="command line", key="--from", what=what, hint="run refresh again")])
         prefix = self.repository.prefix
         paths = self.repository.differing(known.parents[0], commit)
-        outside = [path for path in paths if not path.startswith(prefix)]
-        outside += foreign_files([path.removeprefix(prefix) for path in paths if path.startswith(prefix)])
-        if outside:
-            what = f"{commit[:12]} changes files that no refresh writes: {', '.join(outside[:_NAMED])}"
-            raise InputError([Problem(file="command line", key="--from", what=what, hint="do not use it")])
+        if outside := [path for path in paths if not path.startswith(prefix)]:
+            raise _not_of_a_refresh(commit, outside)
+        return foreign_files([path.removeprefix(prefix) for path in paths])
 
     def _outcome(self, state: str, commit: Commit | None = None) -> Outcome:
         return Outcome(
@@ -207,8 +208,37 @@ def publish_commit(context: Context, place: Place, revision: str | None) -> Outc
     if commit is None:
         problem = Problem(file="command line", key="--from", what=f"{revision!r} is no revision here", hint="fetch it")
         raise InputError([problem])
-    branch.check_made_by_refresh(commit)
+    if others := branch.check_made_by_refresh(commit):
+        with _desk(context) as desk:
+            _check_copies(context, branch, desk, commit, others)
     return branch.publish(commit)
+
+
+def _check_copies(context: Context, branch: Branch, desk: Desk, commit: str, paths: Sequence[str]) -> None:
+    """Raise ``InputError`` where files are anything but copies of the base's ``pins.toml``, rewritten for its locks.
+
+    Whoever could write the commit may have chosen versions in its locks, and no other character of these files.
+    """
+    from lockgrid.commands.copies import rewritten
+
+    repository, (parent,) = branch.repository, branch.repository.commit(commit).parents
+    prefix = repository.prefix
+    repository.lay_out(parent, desk)
+    project = Store(desk.tree / prefix)
+    own = [path.removeprefix(prefix) for path in repository.differing(parent, commit)]
+    new = {path: repository.blob(commit, f"{prefix}{path}") for path in own if path not in paths}
+    texts = {path: None if data is None else data.decode("utf-8", "replace") for path, data in new.items()}
+    copies = {path: text for path, text in rewritten(replace(context, store=project), texts).items() if path in paths}
+    project.replace(copies)
+    tree = repository.write_tree(desk, [f"{prefix}{path}" for path in copies])
+    differing = {path.removeprefix(prefix) for path in repository.differing(tree, commit)}
+    if wrong := [path for path in paths if path in differing]:
+        raise _not_of_a_refresh(commit, wrong)
+
+
+def _not_of_a_refresh(commit: str, paths: Sequence[str]) -> InputError:
+    what = f"{commit[:12]} changes files that no refresh writes: {', '.join(paths[:_NAMED])}"
+    return InputError([Problem(file="command line", key="--from", what=what, hint="do not use it")])
 
 
 def _check_apart(place: Place, base: str) -> None:
@@ -226,11 +256,17 @@ def open_draft(context: Context, place: Place) -> Iterator[Draft]:
 
     One run at a time for each project; what a killed one left there is cleared away by the next.
     """
+    with _desk(context) as desk:
+        yield Draft(open_branch(context, place), desk)
+
+
+@contextmanager
+def _desk(context: Context) -> Iterator[Desk]:
+    """An empty folder of lockgrid's own for the files of a commit."""
     cache = cache_folder(context.environ)
     name = sha256(str(context.store.root.resolve()).encode()).hexdigest()[:16]
     folder = cache / "proposals" / name
     with Store(folder).exclusive(cache, context.progress.note):
-        branch = open_branch(context, place)
         try:
             _clear(folder)
             folder.mkdir(parents=True)
@@ -239,7 +275,7 @@ def open_draft(context: Context, place: Place) -> Iterator[Draft]:
                 f"cannot be cleared: {error}", where=str(folder), next_step="remove it, or set LOCKGRID_CACHE_DIR"
             ) from error
         try:
-            yield Draft(branch, Desk(folder))
+            yield Desk(folder)
         finally:
             with suppress(OSError):
                 _clear(folder)

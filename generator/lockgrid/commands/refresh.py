@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from lockgrid.adapters.cache import cache_folder
 from lockgrid.commands.candidate import Candidate, CandidateOptions, Workshop, make_candidate, open_workshop
 from lockgrid.commands.context import Context
+from lockgrid.commands.copies import Copies, read_copies
 from lockgrid.commands.mend import require_merged
 from lockgrid.core.changes import loss
 from lockgrid.core.cooldown import cooled, ended
 from lockgrid.core.gridfile import cell_values
 from lockgrid.core.holdback import Bound, HeldBack, blamed, bounds, loss_reasons, without
-from lockgrid.core.render.refresh import render_back, render_cells, render_exceptions, render_moves
+from lockgrid.core.render.pins import change_values
+from lockgrid.core.render.refresh import render_back, render_cells, render_copies, render_exceptions, render_moves
 from lockgrid.core.render.tested import render_tested, report_as_json
 from lockgrid.core.resolution import timestamp
 from lockgrid.errors import UnsatisfiableError
@@ -71,16 +74,19 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
     """
     begin = time.perf_counter()
     now = options.as_of or datetime.fromtimestamp(int(context.clock()), UTC)
-    with context.store.exclusive(cache_folder(context.environ), context.progress.note):
+    with ExitStack() as stack:
+        stack.enter_context(context.store.exclusive(cache_folder(context.environ), context.progress.note))
         spec = context.spec()  # not before: the run that this one waited for may have written holds
         require_merged(context)
         cutoff = cooled(spec, now)
-        with open_workshop(context, spec, cutoff, options.environments) as workshop:
-            candidate, back, tested = _proposed(context, spec, cutoff, workshop, options)
-            if not options.dry_run:
-                candidate.write(context)
-            facts = workshop.learner_as_of(spec, cutoff).facts
-            held = bounds(workshop.wanted, workshop.old.locks, facts)
+        copies = read_copies(context)
+        workshop = stack.enter_context(open_workshop(context, spec, cutoff, options.environments))
+        candidate, back, tested = _proposed(context, spec, cutoff, workshop, copies, options)
+        if not options.dry_run:
+            copies.check_unchanged(candidate)
+            candidate.write(context)
+        facts = workshop.learner_as_of(spec, cutoff).facts
+        held = bounds(workshop.wanted, workshop.old.locks, facts)
     return Refreshed(
         candidate=candidate,
         back=back,
@@ -94,13 +100,16 @@ def refresh(context: Context, options: RefreshOptions) -> Refreshed:
 
 
 def _proposed(
-    context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, options: RefreshOptions
+    context: Context, spec: Spec, cutoff: Cutoff, workshop: Workshop, copies: Copies, options: RefreshOptions
 ) -> tuple[Candidate, tuple[HeldBack, ...], TrialReport | None]:
     if options.test is None:
-        return *propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss), None
+        candidate, back = propose_update(context, spec, cutoff, workshop, allow_loss=options.allow_loss)
+        return copies.follow(candidate), back, None
     from lockgrid.commands.tested import Candidates, tested_refresh
 
-    candidates = Candidates(context=context, spec=spec, cutoff=cutoff, workshop=workshop, allow_loss=options.allow_loss)
+    candidates = Candidates(
+        context=context, spec=spec, cutoff=cutoff, workshop=workshop, copies=copies, allow_loss=options.allow_loss
+    )
     tested, candidate = tested_refresh(context, candidates, options.test)
     return candidate, candidates.back, tested
 
@@ -190,6 +199,7 @@ def said(result: Refreshed, *, apart: bool = False) -> Iterator[str]:
         yield from render_tested(result.tested)
     yield from render_cells(candidate.gained, candidate.lost, candidate.grid.cells)
     yield from render_moves(candidate.moves)
+    yield from render_copies(candidate.copies)
     if apart:
         return
     done = ("wrote", "removed") if result.written else ("would write", "would remove")
@@ -213,6 +223,7 @@ def refreshed_as_json(result: Refreshed) -> dict[str, Any]:
             {"package": m.name, "old": list(m.old), "new": list(m.new), "environments": list(m.environments)}
             for m in candidate.moves
         ],
+        "copies": [change_values(row) for row in candidate.copies],
         "gained": [cell_values(cell) for cell in candidate.gained],
         "lost": [cell_values(cell) for cell in candidate.lost],
         "unsupported": [cell_values(cell) for cell in grid.cells if not cell.proven],

@@ -78,6 +78,7 @@ def _request(
         cutoff=timestamp(candidate.options.cutoff.moment),
         gained=(cells_text(candidate.gained),) if candidate.gained else (),
         tested=result.tested,
+        copies=candidate.copies,
         remarks=tuple(remarks(result)),
     )
 

@@ -13,6 +13,7 @@ from lockgrid.adapters.scratch import open_scratch
 from lockgrid.commands.bisect import Bisection, Offer
 from lockgrid.commands.candidate import Candidate, CandidateOptions, Workshop, make_candidate
 from lockgrid.commands.context import Context
+from lockgrid.commands.copies import Copies
 from lockgrid.commands.refresh import propose_update
 from lockgrid.commands.trials import Trials
 from lockgrid.core.changes import loss
@@ -49,6 +50,7 @@ class Candidates:
     spec: Spec
     cutoff: Cutoff
     workshop: Workshop
+    copies: Copies
     allow_loss: bool = False
     back: tuple[HeldBack, ...] = ()
 
@@ -66,6 +68,7 @@ class Candidates:
             )
             self.back += tuple(one for one in back if one not in self.back)
             self.cutoff = candidate.options.cutoff  # what would lose a cell once does so again
+        candidate = self.copies.follow(candidate, envs)
         lockfiles = candidate.proposal.lockfiles
         return Offer(
             texts={**envs, **candidate.texts},

@@ -19,7 +19,10 @@ _FINDINGS = (
 )
 # uv leaves out what it cannot hold to the cut-off, and then finds nothing; or proof 3 says it.
 _UNDATED = ("missing an upload date", "no upload time on the index")
-_DATES = "lock with an index that tells upload times (PEP 700), as this one does not; what is locked installs from both"
+_DATES = (
+    "lock with an index that tells upload times (PEP 700), as this one does not (and no folder does): what is locked "
+    "installs from both; or take the packages by [sources] from an index that [indexes] declares dateless"
+)
 _LINES = 28
 _COLUMNS = 110
 

@@ -37,7 +37,7 @@ def _digest(message: str, tree: str, parents: Sequence[str]) -> str:
 
 
 def foreign_files(paths: Sequence[str]) -> list[str]:
-    """Those of the paths (relative to the project) that a refresh never writes."""
+    """Those of the paths (relative to the project) that no refresh writes, but for copies of ``pins.toml``."""
     return [path for path in paths if not _FILES.fullmatch(path)]
 
 

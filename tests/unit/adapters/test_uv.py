@@ -8,6 +8,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,25 @@ def test_what_is_stopped_runs_no_more(fake: Fake) -> None:
         uv.stop()
         with pytest.raises(ToolError, match="uv was stopped"):
             uv.lock("", {})
+
+
+@posix
+def test_in_a_pause_what_runs_is_ended_and_nothing_starts(fake: Fake, tmp_path: Path) -> None:
+    mark = tmp_path / "locking"
+    with fake.uv(lock=f"touch '{mark}'; sleep 60") as uv, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(uv.lock, "", {})
+        while not mark.exists():
+            assert not slow.done()
+        with uv.paused():
+            with pytest.raises(ToolError):
+                slow.result(timeout=30)
+            with pytest.raises(ToolError, match="uv was stopped"):
+                uv.lock("", {})
+        mark.unlink()
+        again = pool.submit(uv.lock, "", {})
+        while not mark.exists():
+            assert not again.done()
+        uv.stop()
 
 
 LOCK = """\

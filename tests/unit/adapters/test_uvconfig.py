@@ -405,8 +405,8 @@ def test_what_makes_an_index_useless_for_a_source(machine: Machine) -> None:
     ("text", "fault"),
     [
         ('url = "https://cpu.example"\nformat = "simple"', ""),
-        ('url = "./wheels"', "has no http or https URL, and lockgrid reads no other"),
-        ('url = "file:///wheels"', "has no http or https URL, and lockgrid reads no other"),
+        ('url = "ftp://cpu.example"', "is neither a folder nor an http or https URL, and lockgrid reads no other"),
+        ('url = "file:///no/wheels"', "is a folder, and there is no folder /no/wheels"),
     ],
 )
 def test_an_index_that_lockgrid_cannot_read_is_told_before_it_is_asked(machine: Machine, text: str, fault: str) -> None:
@@ -414,13 +414,53 @@ def test_an_index_that_lockgrid_cannot_read_is_told_before_it_is_asked(machine: 
     assert index_faults(names(machine, "cpu", UV_DEFAULT_INDEX=URL)) == {"cpu": fault}
 
 
-@pytest.mark.parametrize("word", ["/wheels", "../wheels", "corp=../wheels", "file:///wheels", "C:\\wheels"])
+@pytest.mark.parametrize("word", ["/no/wheels", "../no/wheels", "corp=../no/wheels", "file:///no/wheels"])
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX"])
-def test_a_folder_is_no_index_to_ask(machine: Machine, variable: str, word: str) -> None:
-    with pytest.raises(InputError, match="is no http or https URL") as refused:
+def test_a_folder_that_is_not_there_is_told_before_it_is_asked(machine: Machine, variable: str, word: str) -> None:
+    with pytest.raises(InputError, match="there is no folder") as refused:
         machine.read(**{variable: word})
-    assert word.removeprefix("corp=").lower() in str(refused.value).lower()
-    assert "pypi-server run" in refused.value.next_step
+    assert "no/wheels" in str(refused.value)
+    assert 'format = "flat"' in refused.value.next_step
+
+
+def wheels(machine: Machine, name: str = "wheels") -> Path:
+    """A folder beside uv.toml with one file."""
+    folder = machine.project / name
+    folder.mkdir()
+    (folder / "a-1.0-py3-none-any.whl").write_bytes(b"")
+    return folder
+
+
+@pytest.mark.parametrize("word", ["wheels", "./wheels", "PATH", "URL"])
+@pytest.mark.parametrize("said", ["UV_DEFAULT_INDEX", "flat", "index-url"])
+def test_a_folder_is_told_to_uv_as_a_flat_index(machine: Machine, word: str, said: str) -> None:
+    folder = wheels(machine)
+    word = {"PATH": folder.as_posix(), "URL": folder.as_uri()}.get(word, word)
+    if said == "flat":
+        machine.write("uv.toml", f'[[index]]\nurl = "{word}"\nformat = "flat"\ndefault = true\n')
+    if said == "index-url":
+        machine.write("uv.toml", f'index-url = "{word}"\n')
+    found = machine.read(**({"UV_DEFAULT_INDEX": word} if said == "UV_DEFAULT_INDEX" else {}))
+    (index,) = found.indexes
+    assert index.folders == (folder,)
+    assert index.default
+    assert (index.table["url"], index.table["format"]) == (folder.as_uri(), "flat")
+
+
+def test_find_links_are_all_there_is_where_no_index_may_be_asked(machine: Machine) -> None:
+    one, two = wheels(machine), wheels(machine, "more")
+    machine.write("uv.toml", 'no-index = true\nfind-links = ["more"]\nextra-index-url = ["https://x.example"]\n')
+    (index,) = machine.read(UV_DEFAULT_INDEX=URL, UV_FIND_LINKS=str(one)).indexes
+    assert index.folders == (one, two)
+    cpu = "is no folder, and no index may be asked (uv's settings: no-index)"
+    assert index_faults(names(machine, "cpu", UV_INDEX="cpu=https://cpu.example")) == {"cpu": cpu}
+
+
+def test_a_folder_beside_a_server_is_refused(machine: Machine) -> None:
+    folder = wheels(machine)
+    for environ in ({"UV_DEFAULT_INDEX": URL, "UV_INDEX": str(folder)}, {"UV_INDEX": str(folder)}):
+        with pytest.raises(InputError, match=r"is a folder, and .* index is asked as well"):
+            machine.read(**environ)
 
 
 @pytest.mark.parametrize("sources", [("a-b", "a_b"), ("a-b",)])

@@ -230,6 +230,38 @@ def test_uv_is_told_of_an_index_of_its_own_alone(told: Told) -> None:
     )
 
 
+@pytest.mark.parametrize("said", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "index-url", "index"])
+def test_a_folder_of_files_is_told_as_a_flat_index(told: Told, tmp_path: Path, said: str) -> None:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    (folder / "a-1.0-py3-none-any.whl").write_bytes(b"")
+    toml = {"index-url": 'index-url = "wheels"\n', "index": '[[index]]\nurl = "wheels"\ndefault = true\n'}.get(said, "")
+    environ = {said: str(folder)} if said.startswith("UV_") else {}
+    flat = {"url": str(folder), "default": True, "format": "flat"}
+    assert told("", toml=toml, **environ) == ({}, {"index": [flat]})
+
+
+def test_a_tree_of_pages_stays_the_index_that_it_is(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "pages" / "a").mkdir(parents=True)
+    url = (tmp_path / "pages").as_uri()
+    assert told("", UV_DEFAULT_INDEX=url) == ({"UV_DEFAULT_INDEX": url}, {})
+
+
+@pytest.mark.parametrize("said", ["UV_NO_INDEX", "no-index"])
+def test_where_no_index_may_be_asked_folders_are_all_that_uv_is_told_of(told: Told, tmp_path: Path, said: str) -> None:
+    toml = 'find-links = ["wheels"]\n' + HOUSE
+    environ = {"UV_NO_INDEX": "1"} if said == "UV_NO_INDEX" else {}
+    toml = toml if environ else f"no-index = true\n{toml}"
+    words = {"UV_DEFAULT_INDEX": "https://d.example", "UV_FIND_LINKS": "more"}
+    links = [str(tmp_path / "more"), str(tmp_path / "wheels")]
+    assert told("", toml=toml, **environ, **words) == ({}, {"no-index": True, "find-links": links, "index": []})
+
+
+def test_links_beside_an_index_are_kept_out(told: Told) -> None:
+    house = {"url": "https://house.example", "default": True}
+    assert told("", toml=f'find-links = ["wheels"]\n{HOUSE}') == ({}, {"index": [house]})
+
+
 def test_uv_is_told_of_every_other_index_for_the_rest(
     told: Told,
 ) -> None:

@@ -104,16 +104,19 @@ class Plan:
     errors: tuple[Row, ...] = ()
 
 
-def plan(rules: Sequence[PinRule], world: World, today: datetime.date) -> Plan:
+def plan(rules: Sequence[PinRule], world: World, today: datetime.date, since: World | None = None) -> Plan:
     """What brings every copy in step, as texts. Pure: a run that moves a truth gives its new lockfiles in ``world``.
 
-    A copy may hold the truth of another pin, so this goes on until nothing drifts. The last round reads what would be
-    written, so an edit that does not come out as it was meant is an error.
+    With ``since`` this is about the pins alone whose truth is not what it was there. A copy may hold the truth of
+    another pin, so this goes on until nothing drifts. The last round reads what would be written, so an edit that does
+    not come out as it was meant is an error.
     """
     changes: dict[tuple[str, Copy], Row] = {}
     before = dict(world.files)
+    known = None if since is None else {report.name: _value(report) for report in judge(rules, since, today)}
     for _ in range(len(rules) + 1):
-        reports = judge(rules, world, today)
+        judged = judge(rules, world, today)
+        reports = tuple(report for report in judged if known is None or _value(report) != known[report.name])
         rows = [row for report in reports for row in report.rows]
         errors = [row for row in rows if row.state is State.ERROR or (row.state is State.DRIFT and not row.wanted)]
         lost = [report for report in reports if report.truth is None]
@@ -133,6 +136,10 @@ def plan(rules: Sequence[PinRule], world: World, today: datetime.date) -> Plan:
         if isinstance(text, Text) and text is not before[key]:
             texts[text.path or key[1]] = text.text
     return Plan(texts=texts, changes=tuple(changes.values()), reports=reports, errors=tuple(errors))
+
+
+def _value(report: PinReport) -> str | None:
+    return report.truth.value if report.truth else None
 
 
 def _edited(world: World, rows: Sequence[Row]) -> dict[FileKey, Text | str]:

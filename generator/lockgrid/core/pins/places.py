@@ -19,7 +19,7 @@ from lockgrid.core.pins.yamlspans import compose, yaml_scalars
 from lockgrid.model.pins import KeyPath, Kind, Match, Place
 
 _SHOWN = 8
-_MORE = re.compile(r"[0-9A-Za-z.+!_]{1,60}")
+_MORE = re.compile(r"[0-9A-Za-z.+!_-]{1,60}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
@@ -43,15 +43,31 @@ def find_place(text: Text, match: Match) -> Place:
 
 def _refuse_part(text: str, place: Place) -> None:
     """A pattern that takes ``1.2`` of ``1.2.3`` would call it in step with 1.2. Raises ``PlaceError``."""
-    longer = _MORE.match(text, place.end)
-    ends = range(place.end + 1, longer.end() + 1) if longer else ()
     before = text[max(place.start - 2, 0) : place.start]
-    cut = any(read_version(text[place.start : end]) for end in ends)
+    cut = any(_is_version(text[place.start : end], place.text) for end in _ends(text, place.end))
     cut = cut or before[-1:].isdecimal() or (before[-1:] == "." and before[:1].isdecimal())
     if _HEX.fullmatch(place.text) and not place.text.isdecimal():
         cut = cut or bool(_HEX.match(text, place.end)) or bool(_HEX.match(text, place.start - 1, place.start))
     if cut:
         raise PlaceError(f"the pattern takes {place.text!r}, a part of a longer version", place.start)
+
+
+def _ends(text: str, start: int) -> list[int]:
+    """Where a version may end that goes on from ``start``: in no word (``.rpm`` has ``.r``) and in no number."""
+    longer = _MORE.match(text, start)
+    ends = range(start + 1, longer.end() + 1) if longer else ()
+    return [
+        end
+        for end in ends
+        if not (text[end - 1].isalpha() and text[end : end + 1].isalpha())
+        and not (text[end - 1].isdecimal() and text[end : end + 1].isdecimal())
+    ]
+
+
+def _is_version(text: str, part: str) -> bool:
+    """Whether this is one version that ``part`` begins. What follows a ``-`` may name a build, or a file."""
+    version = read_version(text)
+    return version is not None and (not text.startswith("-", len(part)) or version.is_prerelease)
 
 
 def _requirements(text: Text, match: Match) -> list[Region]:

@@ -46,13 +46,22 @@ def _lines(export: Export, urls: IndexUrls | None) -> Iterator[str]:
 
 def _index_lines(export: Export, urls: IndexUrls) -> Iterator[str]:
     named = dict(urls.named)
-    more = [named[index] for index in export.indexes] + list(urls.plain[:-1])
-    if more:
+    asked = dict.fromkeys([*urls.plain[-1:], *(named[index] for index in export.indexes), *urls.plain[:-1]])
+    servers = [url for url in asked if not _is_folder(url)]
+    if len(servers) > 1:
         yield "# uv needs --index-strategy unsafe-best-match to look at more than the first index that has a package."
-    yield from (f"--index-url {url}" for url in urls.plain[-1:])
-    yield from (f"--extra-index-url {url}" for url in dict.fromkeys(more))
+    yield from (f"--index-url {url}" for url in servers[:1])
+    yield from (f"--extra-index-url {url}" for url in servers[1:])
+    if not servers:
+        yield "--no-index"
+    yield from (f"--find-links {url}" for url in asked if _is_folder(url))
     if export.built:
         yield f"# {', '.join(export.built)}: built from git, so give --find-links and the folder with the wheels."
+
+
+def _is_folder(url: str) -> bool:
+    """Whether an index is a folder of this machine, for which installers have another option."""
+    return url.startswith("file:")
 
 
 def mixed_sdists(export: Export) -> tuple[str, ...]:

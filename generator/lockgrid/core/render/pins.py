@@ -102,6 +102,12 @@ def _row_values(row: Row) -> dict[str, Any]:
     }
 
 
+def change_values(row: Row) -> dict[str, Any]:
+    """A copy that is rewritten, for machines; docs/pins.md tells the keys."""
+    place = {"file": row.copy.file, "line": row.line, "column": row.column, "match": row.copy.match.text}
+    return {"pin": row.pin, **place, "old": row.found, "new": row.wanted}
+
+
 def render_annotations(reports: Sequence[PinReport], rules_file: str, prefix: str = "") -> str:
     """GitHub's workflow commands, an error for each copy that drifts or cannot be judged.
 

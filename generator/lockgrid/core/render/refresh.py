@@ -8,6 +8,7 @@ from lockgrid.core.holdback import Bound, HeldBack
 from lockgrid.core.moves import Move
 from lockgrid.core.render.summary import cells_text
 from lockgrid.model.grid import Blocker, CellRecord
+from lockgrid.model.pins import Row
 from lockgrid.model.spec import CooldownException
 
 
@@ -15,6 +16,12 @@ def render_moves(moves: Iterable[Move]) -> Iterator[str]:
     """A line for each package."""
     for move in moves:
         yield f"{move.text} ({', '.join(move.environments)})"
+
+
+def render_copies(copies: Iterable[Row]) -> Iterator[str]:
+    """A line for each copy of ``pins.toml`` that moves along."""
+    for row in copies:
+        yield f"copy {row.where}: {row.pin} {row.found} -> {row.wanted}"
 
 
 def render_cells(

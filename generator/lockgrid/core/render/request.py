@@ -10,6 +10,7 @@ from lockgrid.core.render import diff_markdown
 from lockgrid.core.render.markdown import prose
 from lockgrid.core.render.tested import runs_text
 from lockgrid.model.diff import GridDiff, Move
+from lockgrid.model.pins import Row
 from lockgrid.model.tested import TrialReport
 
 # GitHub takes 65,536 characters. Bytes are counted, so that no way of counting characters matters.
@@ -33,7 +34,7 @@ class Request:
     """What a refresh came to, as far as a request tells it.
 
     ``moves`` counts the packages that moved. ``cutoff`` is the moment up to which releases count, ``remarks`` are
-    sentences on what was not taken, and why.
+    sentences on what was not taken, and why. ``copies`` are the copies of ``pins.toml`` that were rewritten.
     """
 
     diff: GridDiff
@@ -42,6 +43,7 @@ class Request:
     gained: tuple[str, ...] = ()
     tested: TrialReport | None = None
     remarks: tuple[str, ...] = ()
+    copies: tuple[Row, ...] = ()
 
 
 def render_title(request: Request) -> str:
@@ -81,7 +83,7 @@ def render_request(request: Request, limit: int = BODY_LIMIT) -> str:
     """
     before = [f"# {render_title(request)}\n", _summary(request)]
     before += [_culprits(request.tested)] if request.tested and request.tested.culprits else []
-    after = [*_others(request), _FOOTER]
+    after = [*_copies(request.copies), *_others(request), _FOOTER]
     most = (limit - _DIFF_LEAST) // 2
     before, after = ([cut_markdown(text, most) for text in _joined(part, most)] for part in (before, after))
     used = sum(_size(part) + 1 for part in [*before, *after])
@@ -119,6 +121,13 @@ def _culprits(tested: TrialReport) -> str:
     return "\n".join(lines)
 
 
+def _copies(rows: Sequence[Row]) -> Iterator[str]:
+    if rows:
+        said = "moves along" if len(rows) == 1 else "move along"
+        lines = [f"- {_code(row.where)}: {_code(row.found)} to {_code(row.wanted)} ({prose(row.pin)})" for row in rows]
+        yield f"### What {said} in other files, by `pins.toml`\n\n" + "\n".join(lines) + "\n"
+
+
 def _others(request: Request) -> Iterator[str]:
     lines: list[str] = []
     if tested := request.tested:
@@ -141,6 +150,8 @@ def render_message(request: Request, moves: Sequence[str]) -> str:
     parts = [render_title(request)]
     parts += [f"Within what envs/ asks for, of what was released up to {request.cutoff}."]
     parts += ["\n".join(moves)] if moves else []
+    copies = [f"  {row.where}: {row.pin} {row.found} -> {row.wanted}" for row in request.copies]
+    parts += ["\n".join(["Along with it, by pins.toml:", *copies])] if copies else []
     parts += [f"Became possible: {'; '.join(request.gained)}"] if request.gained else []
     if request.tested:
         parts += [f"Tested with: {request.tested.command}"]

@@ -181,6 +181,9 @@ def test_spellings(match: Match, text: str, token: str, wildcard: bool) -> None:
         (Match(kind=Kind.REGEX, name="a==(?P<v>1.2)"), "a==1.2.3", "takes '1.2', a part of a longer version"),
         (Match(kind=Kind.REGEX, name="a==(?P<v>1.2)"), "a==1.2rc1", "takes '1.2', a part of a longer version"),
         (Match(kind=Kind.REGEX, name="a==.*?(?P<v>2.3)$"), "a==1.2.3", "takes '2.3', a part of a longer version"),
+        (Match(kind=Kind.REGEX, name="a==(?P<v>[0-9.]+)"), "a==1.2-rc1", "takes '1.2', a part of a longer version"),
+        (Match(kind=Kind.REGEX, name="a==(?P<v>1.2)"), "a==1.20000", "takes '1.2', a part of a longer version"),
+        (Match(kind=Kind.REGEX, name="a==(?P<v>1.2)"), "a==1.2.r1", "takes '1.2', a part of a longer version"),
         (Match(kind=Kind.REGEX, name="(?P<v>[0-9a-f]{7})"), "0123abcd", "takes '0123abc', a part of a longer version"),
     ],
 )
@@ -231,3 +234,14 @@ def test_the_first_line_is_found_behind_a_mark(match: Match, text: str) -> None:
 def test_positions_count_lines_and_columns_from_one() -> None:
     text = Text("\ufeffab\r\nc\rd\n\nx")
     assert [text.position(text.text.index(letter)) for letter in "abcdx"] == [(1, 1), (1, 2), (2, 1), (3, 1), (5, 1)]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [".rpm", ".crate", ".bz2", ".apk", ".aar", ".tar.gz", "-bin.zip", "-1.x86_64.rpm", "-linux", "_amd64.deb", "-post"],
+)
+def test_the_name_of_a_file_goes_on_after_its_version(ending: str) -> None:
+    """``.rpm`` begins with ``.r``, which PEP 440 takes for a post-release."""
+    text = Text(f"x foo-1.2{ending}\n")
+    place = find_place(text, Match(kind=Kind.REGEX, name="foo-(?P<v>[0-9]+[.][0-9]+)"))
+    assert (place.start, place.text) == (6, "1.2")

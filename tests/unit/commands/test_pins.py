@@ -152,6 +152,52 @@ def test_truths_that_move_give_texts_and_write_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "c.sh").read_bytes() == b"V=1.0\n"
 
 
+def test_only_pins_whose_truth_moves_are_judged_and_rewritten(tmp_path: Path) -> None:
+    """Drift and errors that stood before are no affair of what moves something else."""
+    more = '[pins.drifts]\ntruth = { literal = "9" }\ncopies = [{ file = "c.sh", match = { shell = "V" } }]\n'
+    more += '[pins.wrong]\ntruth = { literal = "9" }\ncopies = [{ file = "no.sh", match = { shell = "V" } }]\n'
+    more += '[pins.unknown]\ntruth = { package = "no" }\ncopies = [{ file = "c.sh", match = { shell = "W" } }]\n'
+    write(
+        tmp_path, {"pins.toml": PINS + more, **LOCK, "a/r.txt": "vela==1.0\n", "b.sh": "V=2.0\n", "c.sh": "V=1\nW=1\n"}
+    )
+    same = read_locks({"tosa/linux-x86_64.txt": render(lockfile("2.0"))})
+    assert moved(opened(tmp_path), locks=same).texts == {}
+    new = read_locks({"tosa/linux-x86_64.txt": render(lockfile("3.0"))})
+    assert moved(opened(tmp_path), locks=new).texts == {"a/r.txt": "vela==3.0\n", "b.sh": "V=3.0\n"}
+
+
+def test_a_truth_that_is_lost_stops_what_moves_it(tmp_path: Path) -> None:
+    write(tmp_path, {"pins.toml": PINS, **LOCK, **COPIES})
+    with pytest.raises(InputError) as caught:
+        moved(opened(tmp_path), locks={})
+    assert [str(problem) for problem in caught.value.problems] == [
+        "pins.toml: pins.vela.truth: there are no lockfiles: run `lockgrid lock`"
+    ]
+
+
+def test_copies_by_several_names_of_one_file_move_together(tmp_path: Path) -> None:
+    pins = PINS.replace('"b.sh", match = { shell = "V" }', '"link.txt", match = { shell = "V" }')
+    write(tmp_path, {"pins.toml": pins, **LOCK, "a/r.txt": "vela==1.0\nV=1.0\n"})
+    link(tmp_path / "link.txt", "a/r.txt")
+    new = read_locks({"tosa/linux-x86_64.txt": render(lockfile("3.0"))})
+    done = moved(opened(tmp_path), locks=new, texts={"a/r.txt": "# new\nvela==1.0\nV=1.0\n"})
+    assert done.texts == {"a/r.txt": "# new\nvela==3.0\nV=3.0\n"}
+
+
+def test_a_link_to_what_lock_writes_is_no_copy(tmp_path: Path) -> None:
+    write(tmp_path, {"pins.toml": PINS, **LOCK, "a/r.txt": "vela==1.0\n"})
+    link(tmp_path / "b.sh", "locks/tosa/linux-x86_64.txt")
+    with pytest.raises(InputError, match=r"b\.sh is a link to locks/tosa/linux-x86_64\.txt, which is written by"):
+        opened(tmp_path)
+
+
+def link(path: Path, to: str) -> None:
+    try:
+        path.symlink_to(to)
+    except OSError:
+        pytest.skip("no links here")
+
+
 # -- every byte ------------------------------------------------------------------------------------------
 
 

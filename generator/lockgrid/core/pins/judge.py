@@ -118,8 +118,10 @@ def plan(rules: Sequence[PinRule], world: World, today: datetime.date, since: Wo
         judged = judge(rules, world, today)
         reports = tuple(report for report in judged if known is None or _value(report) != known[report.name])
         rows = [row for report in reports for row in report.rows]
-        errors = [row for row in rows if row.state is State.ERROR or (row.state is State.DRIFT and not row.wanted)]
         lost = [report for report in reports if report.truth is None]
+        blameless = {row for report in lost for row in report.rows if row.place}  # their truth is told as an error
+        errors = [row for row in rows if row.state is State.ERROR or (row.state is State.DRIFT and not row.wanted)]
+        errors = [row for row in errors if row not in blameless]
         drifting = [row for row in rows if row.state is State.DRIFT]
         if errors or lost or not drifting:
             break

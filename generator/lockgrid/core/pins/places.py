@@ -65,7 +65,7 @@ def _ends(text: str, start: int) -> list[int]:
 
 
 def _is_version(text: str, part: str) -> bool:
-    """Whether this is one version that ``part`` begins. What follows a ``-`` may name a build, or a file."""
+    """Whether this is one version that ``part`` begins. After a ``-`` may stand the number of a build, or a word."""
     version = read_version(text)
     return version is not None and (not text.startswith("-", len(part)) or version.is_prerelease)
 

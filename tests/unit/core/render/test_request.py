@@ -24,6 +24,8 @@ from lockgrid.core.render.request import (
     render_title,
 )
 from lockgrid.model.diff import DiffFacts, Group, Move
+from lockgrid.model.pins import Copy, Kind, Match, Row
+from lockgrid.model.pins import State as State_
 from lockgrid.model.tested import Culprit, HoldEntry, State, TrialReport
 from lockgrid.model.trial import Case, Trial
 from unit.builders import golden
@@ -69,6 +71,20 @@ REQUEST = Request(
 )
 
 
+COPIES = tuple(
+    Row(
+        pin="torch",
+        copy=Copy(file=file, match=Match(kind=Kind.REQUIREMENT, name="torch")),
+        state=State_.DRIFT,
+        found="2.12.0",
+        wanted="2.13.0",
+        line=line,
+        column=8,
+    )
+    for line, file in enumerate(["requirements.txt", "ci/`setup`.sh"], 1)
+)
+
+
 def moving(*moves: tuple[str, str, str], along: int = 0) -> Request:
     """A request in which packages move, the first of them with others along."""
     groups = tuple(
@@ -86,6 +102,14 @@ def test_the_body() -> None:
     body = render_request(REQUEST)
     assert diff_markdown.render(the_diff()) in body
     golden("request.md", render_request(replace(REQUEST, diff=NOTHING)))
+
+
+def test_copies_are_listed_in_both() -> None:
+    request_ = replace(REQUEST, copies=COPIES)
+    body, message = render_request(request_), render_message(request_, [])
+    assert "- `requirements.txt:1`: `2.12.0` to `2.13.0` (torch)\n- `ci/'setup'.sh:2`: " in body
+    assert "\n\nAlong with it, by pins.toml:\n  requirements.txt:1: torch 2.12.0 -> 2.13.0\n  ci/" in message
+    assert "pins.toml" not in render_request(REQUEST) + render_message(REQUEST, [])
 
 
 def test_the_message() -> None:
@@ -121,7 +145,7 @@ def test_no_path_of_the_machine_and_no_moment_is_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("limit", [8_000, 20_000, BODY_LIMIT])
-@pytest.mark.parametrize("many", ["culprits", "cases", "output", "remarks"])
+@pytest.mark.parametrize("many", ["culprits", "cases", "output", "remarks", "copies"])
 def test_whatever_is_long_the_body_fits(many: str, limit: int) -> None:
     long = "ü" * 300
     trial = replace(TRIAL, cases=(), tail=tuple(f"{n} {long}" for n in range(2_000)))
@@ -130,14 +154,17 @@ def test_whatever_is_long_the_body_fits(many: str, limit: int) -> None:
         "cases": replace(TESTED, culprits=(replace(CULPRIT, trial=replace(TRIAL, cases=TRIAL.cases * 5_000)),)),
         "output": replace(TESTED, culprits=(replace(CULPRIT, trial=trial),) * 50),
         "remarks": TESTED,
+        "copies": TESTED,
     }[many]
+    copies = COPIES * 5_000 if many == "copies" else ()
     remarks = tuple(f"{n} {long}" for n in range(500)) if many == "remarks" else ()
-    text = render_request(replace(REQUEST, tested=tested, remarks=remarks), limit)
+    request_ = replace(REQUEST, tested=tested, remarks=remarks, copies=copies)
+    text = render_request(request_, limit)
     assert len(text.encode()) <= limit
     assert text.startswith("# Refresh locks: ")
     assert "### Locks:" in text
     assert text.count("<details>") == text.count("</details>")
-    assert len(render_message(replace(REQUEST, tested=tested), [long] * 5_000)) <= MESSAGE_LIMIT + 100
+    assert len(render_message(request_, [long] * 5_000)) <= MESSAGE_LIMIT + 100
 
 
 def test_text_of_strangers_is_text() -> None:

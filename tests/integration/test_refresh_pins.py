@@ -166,6 +166,18 @@ def test_lock_says_what_is_out_of_step_and_writes_no_copy(project: Project) -> N
     assert "out of step" not in again.err
 
 
+@pytest.mark.usefixtures("newer")
+def test_a_copy_that_somebody_changes_meanwhile_is_not_overwritten(project: Project) -> None:
+    mine = project.folder / "req.txt"
+    script = project.folder.parent / "edit.py"
+    script.write_text(f"open({str(mine)!r}, 'a').write('mine')\n", encoding="utf-8")
+    before = project.snapshot("locks")
+    result = refresh(project, "--test", f"{sys.executable} {script}").expect(4)
+    assert "req.txt: this copy was changed while the refresh ran, and nothing was written" in result.err
+    assert mine.read_bytes() == b"# lib==1.0\r\nlib==1.0\r\ndep==0.9\r\nmine"
+    assert project.snapshot("locks") == before
+
+
 # -- on a branch -------------------------------------------------------------------------------------
 
 

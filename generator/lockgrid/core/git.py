@@ -20,7 +20,7 @@ from lockgrid.model.git import Provenance, TreeFile
 _PROVENANCE_SCHEMA = 1
 # SHA-1, or SHA-256 where a repository was made with that.
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_SHORT = re.compile(r"[0-9a-f]{4,63}")
+_SHORT = re.compile(r"[0-9a-fA-F]{4,63}")
 _SCHEMES = ("https", "ssh", "file")
 _WRITE = "write https://host/repository, ssh://git@host/repository or file:///path"
 
@@ -43,7 +43,9 @@ def git_faults(url: str, rev: str, subdirectory: str) -> list[Fault]:
     faults = []
     if fault := url_fault(url):
         faults.append(("url", *fault))
-    if not is_commit(rev):
+    if is_commit(rev.lower()) and not is_commit(rev):
+        faults.append(("rev", f"{rev!r} is a commit in capital letters", f'write rev = "{rev.lower()}"'))
+    elif not is_commit(rev):
         kind = "the beginning of a commit" if is_short(rev) else "a branch or a tag, which may move"
         what = f"{rev!r} is {kind}: a lock needs the commit with all its digits" if rev else "no commit is named"
         faults.append(("rev", what, REV_HINT))

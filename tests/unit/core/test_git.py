@@ -132,6 +132,8 @@ def test_the_nearest_entry_wins_however_it_is_spelled() -> None:
         (entry(more=', revs = "1"'), "git.cmsis-nn.revs", "did you mean 'rev'?"),
         (entry(rev="main"), "git.cmsis-nn.rev", "a branch or a tag, which may move"),
         (entry(rev=REV[:12]), "git.cmsis-nn.rev", "the beginning of a commit"),
+        (entry(rev=REV[:12].upper()), "git.cmsis-nn.rev", "the beginning of a commit"),
+        (entry(rev=REV.upper()), "git.cmsis-nn.rev", f'in capital letters (write rev = "{REV}")'),
         (entry(rev=""), "git.cmsis-nn.rev", "no commit is named"),
         (entry(url="ext::touch"), "git.cmsis-nn.url", "may run any command"),
         (entry(more=', subdirectory = ".."'), "git.cmsis-nn.subdirectory", "inside of the repository"),

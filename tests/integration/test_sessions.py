@@ -202,7 +202,6 @@ def test_a_folder_that_the_venv_was_made_to_see_is_found(project: Project, tmp_p
     "setting",
     [
         'exclude-newer = "2020-01-01T00:00:00Z"',
-        "no-index = true",
         "no-binary = true",
         '[pip]\ntarget = "elsewhere"',
         '[pip]\nno-deps = false\nprefix = "elsewhere"',
@@ -210,6 +209,18 @@ def test_a_folder_that_the_venv_was_made_to_see_is_found(project: Project, tmp_p
 )
 @pytest.mark.parametrize("place", ["user", "project", "manifest", "named"])
 def test_of_uvs_configuration_only_the_way_to_an_index_is_obeyed(project: Project, setting: str, place: str) -> None:
+    env = configured(project, setting, place)
+    assert "venv built" in nox(project, "toy", env=env).expect(0).err
+
+
+@pytest.mark.parametrize("place", ["user", "project", "manifest", "named"])
+def test_where_no_index_may_be_asked_none_is(project: Project, place: str) -> None:
+    env = configured(project, "no-index = true", place)
+    assert "index lookups were disabled" in nox(project, "toy", env=env).expect(1).err
+
+
+def configured(project: Project, setting: str, place: str) -> dict[str, str | None]:
+    """Write a setting of uv's, beside the index, to one of its files; return the variables that go with it."""
     index = f'index-url = "{project.index.url}"\n'
     env: dict[str, str | None] = {"UV_DEFAULT_INDEX": None, "XDG_CONFIG_HOME": str(project.home / "own")}
     files = {
@@ -229,7 +240,7 @@ def test_of_uvs_configuration_only_the_way_to_an_index_is_obeyed(project: Projec
         file.write_text(index + setting, encoding="utf-8")
     if place == "named":
         env["UV_CONFIG_FILE"] = str(file)
-    assert "venv built" in nox(project, "toy", env=env).expect(0).err
+    return env
 
 
 # -- what breaks --------------------------------------------------------------------------------------------

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from integration.conftest import Start, few_targets
 from integration.locked import Locks
 from support.index import LocalIndex
+from support.repository import git
 from support.sandbox import Project, Result
 from support.wheels import wheel
 
@@ -42,23 +41,14 @@ README = "# Words\n\n<!-- lockgrid: the grid, written by `lockgrid lock` -->\n<!
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
 
-def git(project: Project, *words: str) -> str:
-    """Run git as nobody in particular; the exit code of a merge does not matter, what it leaves does."""
-    who = {f"GIT_{role}_{what}": "a@b.example" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    env = {"PATH": os.environ["PATH"], "HOME": str(project.home), "GIT_CONFIG_NOSYSTEM": "1", **who}
-    done = subprocess.run(["git", *words], cwd=project.folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 or {"merge", "rebase"} & {*words}, done.stderr
-    return done.stdout
-
-
 def branch(project: Project, name: str, *lock: str, edit: Callable[[Project], object] | None = None) -> None:
     """A branch of the first commit with an edit, locked anew."""
-    git(project, "checkout", "-q", "-b", name, "start")
+    git(project.folder, "checkout", "-q", "-b", name, "start")
     if edit:
         edit(project)
     project.run("lock", *lock).expect(0)
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", name)
+    git(project.folder, "add", ".")
+    git(project.folder, "commit", "-q", "-m", name)
 
 
 def write(path: str, text: str) -> Callable[[Project], object]:
@@ -75,10 +65,10 @@ def project(start_locked: Start, index: LocalIndex) -> Project:
     index.add(wheel("dep", "1.2"), uploaded="2026-03-01T00:00:00Z", core_metadata=True)
     write("README.md", README)(project)
     project.run("lock").expect(0)
-    git(project, "init", "-q", "-b", "main")
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "start")
-    git(project, "tag", "start")
+    git(project.folder, "init", "-q", "-b", "main")
+    git(project.folder, "add", ".")
+    git(project.folder, "commit", "-q", "-m", "start")
+    git(project.folder, "tag", "start")
     return project
 
 
@@ -93,8 +83,8 @@ def mend(project: Project) -> Result:
 
 def merge(project: Project, ours: str, theirs: str, *more: str) -> str:
     """Merge with a conflict, and return what git says."""
-    git(project, "checkout", "-q", ours)
-    said = git(project, *more, "merge", theirs)
+    git(project.folder, "checkout", "-q", ours)
+    said = git(project.folder, *more, "merge", theirs, check=False)
     assert "CONFLICT" in said
     return said
 
@@ -109,8 +99,8 @@ def test_a_pin_that_one_side_moved_is_taken_from_that_side(project: Project) -> 
     assert "lib: 1.1 of ours, which moved it, and not 1.0 of theirs" in result.err
     assert "git add" in result.err
     assert "locks/grid.toml" in result.err
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "merge")
+    git(project.folder, "add", ".")
+    git(project.folder, "commit", "-q", "-m", "merge")
 
 
 def test_of_a_pin_that_both_moved_the_newer_is_taken(project: Project) -> None:
@@ -123,7 +113,7 @@ def test_of_a_pin_that_both_moved_the_newer_is_taken(project: Project) -> None:
 
 def test_a_downgrade_that_one_side_meant_stands(project: Project) -> None:
     branch(project, "up", "-P", "dep")
-    git(project, "tag", "-f", "start", "up")
+    git(project.folder, "tag", "-f", "start", "up")
     branch(project, "a", edit=write("envs/tool.toml", 'requires = ["dep<1.2"]\n'))
     branch(project, "b", "-P", "lib")
     merge(project, "a", "b")
@@ -146,7 +136,7 @@ def test_both_ways_round_come_to_the_same_bytes(project: Project) -> None:
     merge(project, "a", "b")
     mend(project)
     first = project.snapshot()
-    git(project, "reset", "-q", "--hard")
+    git(project.folder, "reset", "-q", "--hard")
     merge(project, "b", "a")
     mend(project)
     assert project.snapshot() == first
@@ -164,9 +154,9 @@ def test_markers_alone_will_do(project: Project, style: str) -> None:
 
 def test_files_that_git_shall_not_merge_are_mended_too(project: Project) -> None:
     write(".gitattributes", "locks/** -merge\n")(project)
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "attributes")
-    git(project, "tag", "-f", "start")
+    git(project.folder, "add", ".")
+    git(project.folder, "commit", "-q", "-m", "attributes")
+    git(project.folder, "tag", "-f", "start")
     branch(project, "a", "-P", "lib")
     branch(project, "b", "-P", "dep")
     merge(project, "a", "b")
@@ -187,7 +177,7 @@ def test_an_environment_that_one_side_took_out_is_gone(project: Project) -> None
 def test_a_rebase_is_mended_the_same_way(project: Project) -> None:
     branch(project, "a", "-P", "lib")
     branch(project, "b", "-P", "dep")
-    git(project, "rebase", "a")
+    git(project.folder, "rebase", "a", check=False)
     mend(project)
     assert Locks(project).versions(*CELL) == {"lib": "1.1", "dep": "1.2"}
 
@@ -239,9 +229,9 @@ def test_a_merge_is_locked_as_of_the_later_side(project: Project) -> None:
 @pytest.mark.parametrize("attributes", ["", "locks/** -merge\n"], ids=["markers", "no markers"])
 def test_a_refresh_does_not_go_on_from_one_side(project: Project, attributes: str) -> None:
     write(".gitattributes", attributes)(project)
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "attributes")
-    git(project, "tag", "-f", "start")
+    git(project.folder, "add", ".")
+    git(project.folder, "commit", "-q", "-m", "attributes")
+    git(project.folder, "tag", "-f", "start")
     branch(project, "a", "-P", "lib")
     branch(project, "b", "-P", "dep", "--as-of", "2026-02-20")
     merge(project, "a", "b")
@@ -251,6 +241,6 @@ def test_a_refresh_does_not_go_on_from_one_side(project: Project, attributes: st
     assert "run `lockgrid lock`" in result.err
     assert project.snapshot(".") == before
     mend(project)
-    git(project, "add", ".")
+    git(project.folder, "add", ".")
     project.run("refresh").expect(0)
     assert Locks(project).versions(*CELL) == {"lib": "1.1", "dep": "1.2"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
+
+from support.repository import git
 
 # Nobody's own settings, and the same names wherever it runs.
 GIT_ENVIRONMENT: Final = {
@@ -32,18 +33,8 @@ class Clone:
     folder: Path
 
     def git(self, *words: str, check: bool = True) -> str:
-        """Run git here as a person; return what it printed, stripped. CalledProcessError where it fails."""
-        done = subprocess.run(
-            ["git", *words],
-            cwd=self.folder,
-            env={"PATH": "/usr/bin:/bin:/usr/local/bin", **GIT_ENVIRONMENT, **_PERSON},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if check and done.returncode:
-            raise AssertionError(f"git {' '.join(words)}: {done.stderr}")
-        return done.stdout.strip()
+        """Run git here as a person; return what it printed, stripped. AssertionError where it fails."""
+        return git(self.folder, *words, check=check, environ=_PERSON)
 
     def write(self, texts: Mapping[str, str]) -> Self:
         """Write files into the work tree."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.repository import git
 from support.wheels import Built, wheel
 
 PACKAGE = "cmsis-nn"
@@ -128,21 +129,8 @@ class Repository:
 
     def git(self, *words: str) -> str:
         """Run git in it, with nobody's settings; what it printed."""
-        environ = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in _WHO.items()},
-        }
-        done = subprocess.run(
-            ["git", "-c", "protocol.file.allow=always", *words],
-            cwd=self.folder,
-            env=environ,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout.strip()
+        names = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in _WHO.items()}
+        return git(self.folder, "-c", "protocol.file.allow=always", *words, environ=names)
 
     def commit(self, files: dict[str, str | bytes], *words: str) -> str:
         """Write files and commit everything; the commit. ``words`` are further ones for ``git commit``."""

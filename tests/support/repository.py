@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def git(folder: Path, *words: str) -> str:
-    """Run git in a folder, as somebody without settings of their own; what it prints."""
+def git(folder: Path, *words: str, check: bool = True, environ: Mapping[str, str] | None = None) -> str:
+    """Run git in a folder, as somebody without settings of their own; what it prints. AssertionError where it fails.
+
+    ``environ``: further variables. Without ``check`` it may fail, as a merge does that ends in conflict.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environ = {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+    env = {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C", **(environ or {})}
     who = ["-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *who, *words], cwd=folder, env=environ, capture_output=True, text=True, check=True)
+    done = subprocess.run(["git", *who, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or not check, f"git {' '.join(words)}: {done.stderr}"
     return done.stdout.strip()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,15 +150,7 @@ class Git:
         """The bytes of objects by their names; no filter and no converter touches them."""
         wanted = list(dict.fromkeys(names))
         ran = self.run("cat-file", "--batch", given=b"".join(name + b"\n" for name in wanted))
-        found: dict[bytes, bytes] = {}
-        at = 0
-        while at < len(ran.out):
-            start = ran.out.index(b"\n", at) + 1
-            words = ran.out[at:start].split()
-            if len(words) != 3:  # "<name> missing"
-                break
-            found[words[0]] = ran.out[start : start + int(words[2])]
-            at = start + int(words[2]) + 1
+        found = {name: content for name, _, content in read_batch(ran.out)}
         if ran.code or len(found) < len(wanted):
             what = "objects of the revision are missing" + (f": {ran.line}" if ran.line else "")
             raise ToolError(what, where=str(self.folder), next_step="`git fsck` tells what is wrong with this clone")
@@ -190,6 +182,19 @@ class Git:
         for path, about in files:
             stages.setdefault(path, {})[int(about[2])] = found[about[1]]
         return dict(stages)
+
+
+def read_batch(out: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Name, kind and content of each object that ``git cat-file --batch`` printed, up to the first that is missing."""
+    at = 0
+    while at < len(out):
+        start = out.index(b"\n", at) + 1
+        words = out[at:start].split()
+        if len(words) != 3:  # "<name> missing"
+            return
+        end = start + int(words[2])
+        yield words[0], words[1], out[start:end]
+        at = end + 1
 
 
 def _unknown(revision: str, what: str, hint: str) -> InputError:

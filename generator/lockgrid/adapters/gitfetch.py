@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from lockgrid.adapters.git import Git, Ran
+from lockgrid.adapters.git import Git, Ran, read_batch
 from lockgrid.adapters.printable import printable
 from lockgrid.adapters.uvrun import scrub
 from lockgrid.errors import ToolError
@@ -123,16 +123,12 @@ class GitFetch:
     def _blobs(self, mirror: Path, ids: list[str]) -> Iterator[bytes]:
         """The contents by their ids, in order."""
         asked = "".join(f"{one}\n" for one in ids).encode()
-        out = self._checked(["cat-file", "--batch"], "the repository", mirror, asked)
-        at = 0
+        found = read_batch(self._checked(["cat-file", "--batch"], "the repository", mirror, asked))
         for one in ids:
-            head, _, _ = out[at : at + 200].partition(b"\n")
-            words = head.split()
-            if len(words) != 3 or words[0].decode() != one or words[1] != b"blob":
+            name, kind, content = next(found, (b"", b"", b""))
+            if name.decode() != one or kind != b"blob":
                 raise ToolError(f"git has no content {one}", next_step="run again; the mirror in the cache is broken")
-            start = at + len(head) + 1
-            yield out[start : start + int(words[2])]
-            at = start + int(words[2]) + 1
+            yield content
 
     def _text(self, words: list[str], where: str, mirror: Path | None = None) -> str:
         return self._checked(words, where, mirror).decode("utf-8", "surrogateescape")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from lockgrid.commands.context import Context
 from lockgrid.core import extras, gridfile
 from lockgrid.core.check import Difference, compare
-from lockgrid.core.conflict import conflict_line
 from lockgrid.core.digest import digest_text
 from lockgrid.core.render import readme
 from lockgrid.core.uvproject import BLOCKER_FILES, read_locks, uv_project
@@ -18,8 +17,9 @@ from lockgrid.model.spec import Spec
 def check(context: Context) -> list[Difference]:
     """Every difference between ``envs/`` and what was made of it. Raises ``InputError`` on broken input."""
     spec = context.spec()
-    if conflicts := _conflicts(context):
-        return conflicts
+    if conflicts := context.marked_files():  # nothing else can be said before
+        what = "holds a merge conflict"
+        return [Difference(where=f"{p} line {n}", what=what, mend="lockgrid lock") for p, n in conflicts.items()]
     grid = context.grid()
     if grid is None:
         return [Difference(where=gridfile.PATH, what="is missing: nothing is locked", mend="lockgrid lock")]
@@ -39,17 +39,6 @@ def check(context: Context) -> list[Difference]:
         found.append(Difference(where=readme.PATH, what=what, mend=f"put back {readme.BEGIN} and {readme.END}"))
     elif text is not None and readme.update_readme(text, grid) != text:
         found.append(Difference(where=readme.PATH, what="its table is not the grid", mend="lockgrid lock"))
-    return found
-
-
-def _conflicts(context: Context) -> list[Difference]:
-    """What a merge left to be decided: nothing else can be said before."""
-    paths = [gridfile.PATH, *(f"locks/{path}" for path in context.store.lockfiles()), extras.PATH, readme.PATH]
-    found = []
-    for path in paths:
-        line = conflict_line(context.store.read(path) or "")
-        if line is not None:
-            found.append(Difference(where=f"{path} line {line}", what="holds a merge conflict", mend="lockgrid lock"))
     return found
 
 

@@ -45,6 +45,16 @@ class Context:
         """The text of every lockfile that stands below ``locks/``, by its path there."""
         return {path: self.store.read(f"locks/{path}") or "" for path in self.store.lockfiles()}
 
+    def marked_files(self) -> dict[str, int]:
+        """The files that ``lock`` writes and that hold conflict markers, each with the number of the first line."""
+        from lockgrid.core import extras
+        from lockgrid.core.conflict import conflict_line
+        from lockgrid.core.render import readme
+
+        paths = [GRID, *(f"locks/{path}" for path in self.store.lockfiles()), extras.PATH, readme.PATH]
+        lines = {path: conflict_line(self.store.read(path) or "") for path in paths}
+        return {path: line for path, line in lines.items() if line is not None}
+
     def lockfile(self, path: str) -> Lockfile | None:
         """``locks/<path>``, None when there is none; raises ``InputError`` when it is broken."""
         text = self.store.read(f"locks/{path}")

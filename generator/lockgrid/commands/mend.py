@@ -11,7 +11,7 @@ from lockgrid.adapters.git import Git
 from lockgrid.adapters.store import Overlay
 from lockgrid.commands.context import Context
 from lockgrid.core import extras
-from lockgrid.core.conflict import Conflicted, Sides, conflict_problem, take_apart
+from lockgrid.core.conflict import Conflicted, Sides, conflict_line, take_apart
 from lockgrid.core.digest import digest_text
 from lockgrid.core.gridfile import PATH as GRID
 from lockgrid.core.gridfile import parse_grid, render_grid
@@ -65,10 +65,7 @@ def mend(context: Context) -> Mended:
 
 def require_merged(context: Context) -> None:
     """Raise ``InputError`` where a merge left conflicts in what ``lock`` writes: one side is not all of it."""
-    paths = [GRID, *(f"locks/{path}" for path in context.store.lockfiles()), extras.PATH, readme.PATH]
-    found = set(_unmerged(context))
-    found |= {path for path in paths if conflict_problem(path, context.store.read(path) or "", "")}
-    if found:
+    if found := {*_unmerged(context), *context.marked_files()}:
         problems = [Problem(file=path, what="a merge left it in conflict") for path in sorted(found)]
         next_step = "run `lockgrid lock`, which makes one of both sides, and `git add` what it names; then go on here"
         raise InputError(problems, next_step=next_step)
@@ -163,7 +160,7 @@ def _shared_files(context: Context) -> dict[str, str]:
     if problems:
         raise InputError(problems, next_step="decide these, then run `lockgrid lock`, which mends the rest")
     for path in BLOCKER_FILES:  # always the same text
-        if conflict_problem(path, context.store.read(path) or "", ""):
+        if conflict_line(context.store.read(path) or "") is not None:
             texts[path] = ""
     return texts
 

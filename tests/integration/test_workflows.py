@@ -52,7 +52,8 @@ def outputs(result: Result) -> dict[str, str]:
 def clone(tmp_path: Path) -> Clone:
     """Return this repository as it stands here, in one commit."""
     for name in ("envs", "locks", "tests/flows", "sessions", ".github"):
-        shutil.copytree(ROOT / name, tmp_path / "clone" / name)
+        # What nox and tests leave there is ignored by git.
+        shutil.copytree(ROOT / name, tmp_path / "clone" / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(ROOT / "noxfile.py", tmp_path / "clone/noxfile.py")
     clone = Clone(tmp_path / "clone")
     clone.git("init", "-q", "-b", "main")
